@@ -1,0 +1,1 @@
+"""Archives in, one safely written tree out."""

@@ -1,0 +1,147 @@
+"""The only maker of :data:`~getmodules.model.MemberPath`.
+
+A name from a package becomes a path only here: relative, of clean components, free of anything that two
+systems could read differently, and unlike every other name in the package. What cannot exist everywhere
+(``con``, ``name.``, a case pair in a repository) is refused where this platform cannot hold it and a notice
+elsewhere: real repositories have such names.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from typing import ClassVar
+
+from getmodules.errors import UnsafeContentError
+from getmodules.limits import METADATA_BYTES, Limits, metadata_exceeded
+from getmodules.model import MemberPath
+from getmodules.redact import printable
+
+#: Whether two names that differ in case, or a trailing dot, are one file here.
+FOLDS_NAMES = sys.platform in ("win32", "darwin", "cygwin")
+
+_RESERVED = r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])"
+#: A last component that needs no second look; what does not match takes the long way.
+_PLAIN = re.compile(
+    rf"(?!{_RESERVED}(?:\.|$))[A-Za-z0-9_.()@=+,~-]*[A-Za-z0-9_()@=+,~-]", re.ASCII | re.IGNORECASE
+)
+_DRIVE = re.compile(r"[A-Za-z]:")
+_UNPORTABLE = re.compile(rf"{_RESERVED}(?:\..*)?|.*[ .]|.*[<>:\"|?*].*", re.IGNORECASE | re.DOTALL)
+
+#: What Python needs to remember one name, besides its characters: measured, and rounded up.
+_NAME_OVERHEAD = 240
+
+
+def decode_name(raw: bytes) -> str:
+    """A name as archives store it. Not UTF-8 means that readers would disagree about it."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        shown = printable(raw.decode("utf-8", "backslashreplace"))
+        raise UnsafeContentError(f"the name {shown!r} in the archive is not UTF-8", part="bad-name") from None
+
+
+def member_path(name: str) -> MemberPath:
+    """``name`` cleaned of ``.`` and empty components; ``""`` is the root itself. Anything else odd is refused."""
+    if not name:
+        raise _refused(name, "bad-name", "is empty")
+    if not name.isprintable() and any(unicodedata.category(c) == "Cc" for c in name):
+        raise _refused(name, "bad-name", "has control characters")
+    if "\\" in name:
+        raise _refused(name, "bad-name", "has a backslash, which is a separator on Windows")
+    if name.startswith("/") or _DRIVE.match(name):
+        raise _refused(name, "absolute-path", "is absolute")
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise _refused(name, "parent-path", "leads out of the package with '..'")
+    return MemberPath("/".join(parts))
+
+
+class NameBook:
+    """The names of one package so far; :meth:`admit` takes the next one or refuses it."""
+
+    _FILE: ClassVar[int] = 1
+    _DIRECTORY: ClassVar[int] = 2
+
+    def __init__(self, limits: Limits, *, strict: bool, folds_names: bool = FOLDS_NAMES) -> None:
+        self._limits = limits
+        self._strict = strict
+        self._folds_names = folds_names
+        self._kinds: dict[str, int] = {}
+        self._spellings: dict[str, str] = {}
+        self._remembered = 0
+        self.notices: dict[str, tuple[int, str]] = {}
+
+    def admit(self, name: str, *, directory: bool) -> MemberPath:
+        slash = name.rfind("/")
+        plain = _PLAIN.fullmatch(name, slash + 1) is not None and (slash < 0 or name[:slash] in self._kinds)
+        path = MemberPath(name) if plain else member_path(name)
+        if not path:
+            if not directory:
+                raise _refused(name, "bad-name", "names no file")
+            return path
+        if not plain:
+            slash = path.rfind("/")
+        if slash > 0:
+            self._imply(path[:slash])
+        known = self._kinds.get(path)
+        if known is None:
+            self._remember(path, plain)
+        elif directory is (known == self._FILE):
+            raise _refused(path, "file-and-directory", "is a file and a directory")
+        elif not directory:
+            raise _refused(path, "duplicate-name", "is there twice")
+        self._kinds[path] = self._DIRECTORY if directory else self._FILE
+        return path
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._kinds
+
+    def _imply(self, parent: str) -> None:
+        kinds = self._kinds
+        while parent not in kinds:
+            self._remember(parent, False)
+            kinds[parent] = self._DIRECTORY
+            slash = parent.rfind("/")
+            if slash < 0:
+                return
+            parent = parent[:slash]
+        if kinds[parent] == self._FILE:
+            raise _refused(parent, "file-and-directory", "is a file and a directory")
+
+    def _remember(self, path: str, plain: bool) -> None:
+        self._remembered += 2 * len(path) + _NAME_OVERHEAD
+        if self._remembered > METADATA_BYTES:
+            raise metadata_exceeded("the names in the package")
+        folded = path.lower() if path.isascii() else _fold(path)
+        other = self._spellings.setdefault(folded, path)
+        if other != path:
+            self._complain(
+                path, "case-collision", f"differs from {printable(other)!r} only in case or accents", self._strict
+            )
+        if not plain:
+            self._look_closer(path)
+
+    def _look_closer(self, path: str) -> None:
+        if not path.isascii():
+            try:
+                path.encode("utf-8")
+            except UnicodeEncodeError:
+                self._complain(path, "bad-name", "is not UTF-8", self._strict)
+        if _UNPORTABLE.fullmatch(path[path.rfind("/") + 1 :]):
+            self._complain(path, "unportable-name", "cannot exist on Windows", False)
+
+    def _complain(self, path: str, part: str, what: str, refuse: bool) -> None:
+        if refuse or self._folds_names:
+            raise _refused(path, part, what)
+        count, first = self.notices.get(part, (0, f"the name {printable(path)!r} {what}"))
+        self.notices[part] = (count + 1, first)
+
+
+def _fold(path: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
+
+
+def _refused(name: str, part: str, what: str) -> UnsafeContentError:
+    return UnsafeContentError(f"the name {printable(name)!r} in the package {what}", part=part)

@@ -1,0 +1,49 @@
+"""Digests that are valid by construction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Self
+
+#: Algorithms that pin: the length of their lower-case hexadecimal form.
+STRONG: Mapping[str, int] = MappingProxyType({"sha256": 64, "sha384": 96, "sha512": 128})
+#: Only ever compared in ``checksum=``, with a warning; never a pin, never in a lock.
+WEAK: Mapping[str, int] = MappingProxyType({"md5": 32, "sha1": 40})
+
+_HEX = re.compile(r"[0-9a-f]+")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Digest:
+    algorithm: str
+    hex: str
+
+    def __post_init__(self) -> None:
+        length = STRONG.get(self.algorithm) or WEAK.get(self.algorithm)
+        if length is None:
+            known = ", ".join(STRONG)
+            raise ValueError(f"unknown digest algorithm {self.algorithm!r} (known: {known})")
+        if not _HEX.fullmatch(self.hex):
+            raise ValueError(f"a {self.algorithm} digest is written in lower-case hexadecimal")
+        if len(self.hex) != length:
+            raise ValueError(f"a {self.algorithm} digest has {length} digits, this one {len(self.hex)}")
+
+    @classmethod
+    def parse(cls, text: str, *, weak: bool = False) -> Self:
+        """``sha256:<hex>``, as manifests and pins write it. Raises ``ValueError`` that says what is wrong."""
+        algorithm, colon, digits = text.partition(":")
+        if not colon:
+            raise ValueError("a digest is written as algorithm:hex")
+        if not weak and algorithm in WEAK:
+            raise ValueError(f"{algorithm} is too weak to identify anything")
+        return cls(algorithm, digits)
+
+    @property
+    def is_weak(self) -> bool:
+        return self.algorithm in WEAK
+
+    def __str__(self) -> str:
+        return f"{self.algorithm}:{self.hex}"

@@ -1,0 +1,223 @@
+"""Every exception that getmodules raises on purpose, sorted by whose fault it is.
+
+The number in brackets is the exit code of the command line::
+
+    GetModulesError
+    ├ ConfigError [2]                 a setting, a manifest or a lock cannot be used as it is written
+    ├ AddressError [2]                the address is wrong, known without any I/O
+    │ └ UnknownSchemeError            no plugin brings this scheme
+    ├ PluginError [1]                 a plugin is at fault; always names its distribution
+    │ ├ PluginLoadError               it could not be imported or registered
+    │ ├ PluginConflictError           two plugins claim one name
+    │ └ PluginContractError           it raised, or returned what its port does not allow
+    ├ FetchError [1]                  the source could not be had
+    │ ├ NetworkError · NotFoundError · RateLimitedError · ToolMissingError
+    │ ├ AuthenticationError [4]
+    │ └ OfflineError [6]
+    ├ ContentError [3]                what arrived must not or cannot be installed
+    │ └ UnsafeContentError · CorruptArchiveError · UnsupportedContentError · LimitExceededError
+    │   SubdirectoryNotFoundError
+    ├ VerificationError [3]           what arrived is not what was demanded
+    │ └ DigestMismatchError · LockMismatchError · SignatureError
+    └ InstallError [1]                the destination could not be written
+      ├ DestinationExistsError
+      └ LockStaleError [5]
+
+An error's ``code`` is its class name in kebab-case without ``error`` (``digest-mismatch``). Where one
+class covers several situations a part is added (``unsafe-content/absolute-path``); the parts of a class
+are all in its ``parts``, and ``docs/reference/errors.rst`` explains each code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+_WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+class GetModulesError(Exception):
+    """What all errors have in common: a stable code, what happened, and what to do next."""
+
+    exit_code: ClassVar[int] = 1
+    base_code: ClassVar[str] = "get-modules"
+    parts: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.base_code = _WORD_START.sub("-", cls.__name__.removesuffix("Error")).lower()
+
+    def __init__(
+        self, message: str, *, part: str | None = None, hint: str | None = None, address: str | None = None
+    ) -> None:
+        assert part is None or part in self.parts, f"{part!r} is not listed in {type(self).__name__}.parts"
+        super().__init__(message)
+        self.message = message
+        self.part = part
+        self.hint = hint
+        self.address = address
+
+    @property
+    def code(self) -> str:
+        return f"{self.base_code}/{self.part}" if self.part else self.base_code
+
+    def at(self, address: str) -> GetModulesError:
+        """Say which address this is about, unless something nearer to the fault has said it already."""
+        if self.address is None:
+            self.address = address
+        return self
+
+    def as_json(self) -> dict[str, str | None]:
+        return {"code": self.code, "message": self.message, "hint": self.hint, "address": self.address}
+
+
+class ConfigError(GetModulesError):
+    exit_code = 2
+
+
+class AddressError(GetModulesError):
+    exit_code = 2
+
+
+class UnknownSchemeError(AddressError):
+    pass
+
+
+class PluginError(GetModulesError):
+    pass
+
+
+class PluginLoadError(PluginError):
+    pass
+
+
+class PluginConflictError(PluginError):
+    pass
+
+
+class PluginContractError(PluginError):
+    pass
+
+
+class FetchError(GetModulesError):
+    parts = frozenset({"unreadable", "changed", "no-identity", "too-many-hops", "not-yet"})
+
+
+class NetworkError(FetchError):
+    parts = frozenset({"timeout", "certificate"})
+
+
+class NotFoundError(FetchError):
+    parts = frozenset()
+
+
+class RateLimitedError(FetchError):
+    parts = frozenset()
+
+
+class ToolMissingError(FetchError):
+    parts = frozenset()
+
+
+class AuthenticationError(FetchError):
+    exit_code = 4
+    parts = frozenset({"forbidden"})
+
+
+class OfflineError(FetchError):
+    exit_code = 6
+    parts = frozenset()
+
+
+class ContentError(GetModulesError):
+    exit_code = 3
+
+
+class UnsafeContentError(ContentError):
+    parts = frozenset(
+        {
+            "absolute-path",
+            "parent-path",
+            "bad-name",
+            "unportable-name",
+            "duplicate-name",
+            "case-collision",
+            "file-and-directory",
+            "link-escapes",
+            "link-dangling",
+            "link-loop",
+            "hardlink",
+            "special-file",
+            "ambiguous-archive",
+            "local-source",
+        }
+    )
+
+
+class CorruptArchiveError(ContentError):
+    pass
+
+
+class UnsupportedContentError(ContentError):
+    pass
+
+
+class LimitExceededError(ContentError):
+    """``parts`` are the fields of :class:`getmodules.Limits`, and the fixed bounds that no option moves."""
+
+    parts = frozenset(
+        {
+            "total-bytes",
+            "file-bytes",
+            "entries",
+            "ratio",
+            "path-bytes",
+            "depth",
+            "download-bytes",
+            "metadata",
+            "memory",
+        }
+    )
+
+
+class SubdirectoryNotFoundError(ContentError):
+    parts = frozenset({"not-a-directory", "ambiguous-glob"})
+
+
+class VerificationError(GetModulesError):
+    exit_code = 3
+
+
+class DigestMismatchError(VerificationError):
+    pass
+
+
+class LockMismatchError(VerificationError):
+    pass
+
+
+class SignatureError(VerificationError):
+    pass
+
+
+class InstallError(GetModulesError):
+    parts = frozenset({"no-space", "denied", "protected", "inside-source", "cancelled"})
+
+
+class DestinationExistsError(InstallError):
+    parts = frozenset()
+
+
+class LockStaleError(InstallError):
+    exit_code = 5
+    parts = frozenset()
+
+
+_BY_URGENCY = (3, 4, 6, 5, 2, 1)
+
+
+def exit_code(errors: Iterable[GetModulesError]) -> int:
+    """The exit code of several failures: the gravest one's; 0 where there is none."""
+    codes = {error.exit_code for error in errors}
+    return next((code for code in _BY_URGENCY if code in codes), 0)

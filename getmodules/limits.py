@@ -1,0 +1,96 @@
+"""Finite, named, on by default: how much a package may bring.
+
+Every bound here is enforced on what really comes out (bytes written, not bytes announced), and an error that
+reports one names the option that moves it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
+from getmodules.errors import ConfigError, LimitExceededError
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+ENVIRONMENT_PREFIX = "GETMODULES_LIMIT_"
+
+#: Below this many bytes of output no ratio is judged: small, very regular files compress by thousands.
+RATIO_FREE_BYTES = 64 * MIB
+#: Extension headers, central directories, lists of names: what a reader must hold in memory at once.
+METADATA_BYTES = 64 * MIB
+
+_AMOUNT = re.compile(r"(\d{1,18})(B|KiB|MiB|GiB|TiB|KB|MB|GB|TB)?", re.ASCII)
+_UNITS = {
+    None: 1, "B": 1,
+    "KiB": KIB, "MiB": MIB, "GiB": GIB, "TiB": GIB << 10,
+    "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The bounds of one package. All are positive whole numbers."""
+
+    total_bytes: int = 2 * GIB
+    file_bytes: int = 1 * GIB
+    entries: int = 100_000
+    ratio: int = 200
+    path_bytes: int = 4_096
+    depth: int = 64
+    download_bytes: int = 2 * GIB
+    seconds: int = 3_600
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ConfigError(f"the limit {field.name} must be a positive whole number, not {value!r}")
+
+    def with_assignment(self, text: str) -> Self:
+        """``FIELD=VALUE`` as ``--limit`` takes it."""
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError(f"a limit is written FIELD=VALUE, not {text!r}", hint=_known_fields())
+        return self._with(name.strip().replace("-", "_"), value.strip(), f"--limit {text}")
+
+    def with_environment(self, environ: Mapping[str, str]) -> Self:
+        limits = self
+        for variable in sorted(environ):
+            if variable.startswith(ENVIRONMENT_PREFIX):
+                name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
+                limits = limits._with(name, environ[variable].strip(), variable)
+        return limits
+
+    def _with(self, name: str, value: str, origin: str) -> Self:
+        if name not in _FIELDS:
+            raise ConfigError(f"{origin}: there is no limit named {name!r}", hint=_known_fields())
+        amount = _AMOUNT.fullmatch(value)
+        if amount is None or (amount[2] and not name.endswith("_bytes")):
+            units = ", with a unit such as 64MiB" if name.endswith("_bytes") else ""
+            raise ConfigError(f"{origin}: {name} takes a positive whole number{units}")
+        return replace(self, **{name: int(amount[1]) * _UNITS[amount[2]]})
+
+    def exceeded(self, name: str, what: str) -> LimitExceededError:
+        """The error for the limit ``name``; ``what`` says what broke it."""
+        return LimitExceededError(
+            f"{what}: more than the limit {name} of {getattr(self, name):,} allows",
+            part=name.replace("_", "-"),
+            hint=f"if you trust this source: --limit {name}=VALUE, or {ENVIRONMENT_PREFIX}{name.upper()}",
+        )
+
+
+_FIELDS = frozenset(field.name for field in fields(Limits))
+
+
+def _known_fields() -> str:
+    return "limits: " + ", ".join(sorted(_FIELDS))
+
+
+def metadata_exceeded(what: str) -> LimitExceededError:
+    return LimitExceededError(
+        f"{what}: more than the {METADATA_BYTES >> 20} MiB of metadata that any archive may have",
+        part="metadata",
+        hint="this bound is fixed",
+    )

@@ -1,0 +1,209 @@
+"""The ports: what plugins implement, and what the core hands them.
+
+A plugin's class need not inherit from anything here; these are Protocols. What a Protocol marks as optional
+may be left out, and :mod:`getmodules.catalog` supplies the default. Whatever a plugin returns or raises is
+checked and wrapped there, once, at the port.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from getmodules.deadline import Deadline
+from getmodules.errors import InstallError
+from getmodules.limits import Limits
+from getmodules.model import (
+    Archive,
+    Blob,
+    Demand,
+    Elsewhere,
+    Gate,
+    Member,
+    Members,
+    PackageAddress,
+    Pin,
+    Tree,
+    Want,
+)
+from getmodules.redact import Secret
+
+# --------------------------------------------------------------------------------------------- what is shown
+
+
+class Phase(StrEnum):
+    RESOLVING = "resolving"
+    DOWNLOADING = "downloading"
+    VERIFYING = "verifying"
+    UNPACKING = "unpacking"
+    PUBLISHING = "publishing"
+
+
+class Progress:
+    """What is going on, as method calls that do nothing; override what you want to see.
+
+    ``package`` is the redacted address of a package and tells parallel ones apart. Calls come from the thread
+    that works on it. An exception raised in here cancels the operation and leaves nothing behind.
+    """
+
+    def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
+        """A package enters ``phase``; ``total`` is the number of bytes to come, where it is known."""
+
+    def advance(self, package: str, amount: int) -> None:
+        """``amount`` more bytes are done in the current phase."""
+
+    def notice(self, package: str, message: str) -> None:
+        """Something worth knowing that is no error."""
+
+    def finished(self, package: str, error: BaseException | None) -> None:
+        """The package is installed, or ``error`` ended it."""
+
+
+# ------------------------------------------------------------------------------------------ what is handed in
+
+
+class Origin(NamedTuple):
+    """Whom a credential is for: a scheme, a host and a port, and nobody else."""
+
+    scheme: str
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credential:
+    """A secret for one origin; with a username it is Basic, alone it is a bearer token."""
+
+    secret: Secret
+    username: str | None = None
+    #: Where it was found, for people: ``GETMODULES_TOKEN_ghcr_io``, ``~/.docker/config.json``.
+    found_in: str
+
+
+class Credentials(Protocol):
+    name: str
+
+    def lookup(self, origin: Origin, path: str) -> Credential | None:
+        """The credential for what lies at ``path`` of ``origin``, or ``None``: then the next one is asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Everything a plugin may use during one call. Passed in each time, never kept."""
+
+    package: str
+    limits: Limits
+    deadline: Deadline
+    progress: Progress
+    cancelled: threading.Event
+    credentials: Callable[[Origin, str], Credential | None]
+    #: A directory of the getter's own for ``key``; nobody else is in it while the ``with`` block runs.
+    workshop: Callable[[str], AbstractContextManager[Path]]
+
+    def checkpoint(self) -> None:
+        """Raise where the operation was cancelled or its time is over; called between pieces of work."""
+        if self.cancelled.is_set():
+            raise InstallError("cancelled", part="cancelled")
+        self.deadline.check()
+
+    def phase(self, phase: Phase, total: int | None = None) -> None:
+        self.progress.phase(self.package, phase, total)
+
+    def advance(self, amount: int) -> None:
+        self.progress.advance(self.package, amount)
+
+    def notice(self, message: str) -> None:
+        self.progress.notice(self.package, message)
+
+
+# ------------------------------------------------------------------------------------------ what plugins bring
+
+
+class Shorthand(NamedTuple):
+    """An address that is not URL-like yet: no query, no subdirectory; ``force`` is what stood before ``::``."""
+
+    body: str
+    force: str | None
+    base: str | None
+
+
+class Detector(Protocol):
+    name: str
+
+    def detect(self, shorthand: Shorthand) -> str | None:
+        """A longer spelling (it may have a force, a subdirectory and a query), or ``None``: not mine.
+
+        Pure string work. The result goes through the chain again until it is URL-like.
+        """
+
+
+Fetched = Blob | Members | Elsewhere
+
+
+class Getter(Protocol):
+    """Brings packages of its schemes. Only ``schemes`` and ``fetch`` are required.
+
+    Optional attributes: ``arguments`` (names it knows; ``None``: any, they belong to the URL; default: none),
+    ``core_arguments`` (which of archive, checksum and filename make sense; default: all),
+    ``local`` (its packages lie on this machine, so no remote answer may name them; default: false),
+    ``check``, ``demands`` and ``resolve``.
+    """
+
+    schemes: Iterable[str]
+
+    def check(self, package: PackageAddress) -> PackageAddress | None:
+        """Optional, pure: raise ``AddressError``, or return the package, perhaps in a canonical spelling."""
+
+    def demands(self, package: PackageAddress) -> Iterable[Demand]:
+        """Optional, pure: what the address itself demands, for the core to check (``digest=``)."""
+
+    def resolve(self, package: PackageAddress, context: Context) -> Pin | Elsewhere | None:
+        """Optional: the package's immutable identity, had cheaply; ``None`` where there is no such thing."""
+
+    def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Blob | Members | Elsewhere:
+        """The package's bytes. ``Elsewhere`` only where ``resolve`` gave no id."""
+
+
+class Unpacker(Protocol):
+    """Reads one archive format. The first of ``names`` is the one that is shown."""
+
+    names: Iterable[str]
+    suffixes: Iterable[str]
+    media_types: Iterable[str]
+
+    def unpack(self, archive: Archive, context: Context) -> Iterable[Member]:
+        """The members in the archive's order, lazily; everything ambiguous or broken is an error."""
+
+
+class Verifier(Protocol):
+    """Has a say at its gates. It can refuse; it cannot accept what a demand or another verifier refuses."""
+
+    name: str
+    gates: Iterable[Gate]
+
+    def verify(self, gate: Gate, subject: Pin | Archive | Tree, context: Context) -> str | None:
+        """Raise ``VerificationError``; or return what was found, as evidence; or ``None``: nothing to say."""
+
+
+#: What each hook offers, by hook name: the attribute names without which an offer is refused at load time.
+REQUIRED: dict[str, tuple[str, ...]] = {
+    "getmodules_detectors": ("name", "detect"),
+    "getmodules_getters": ("schemes", "fetch"),
+    "getmodules_unpackers": ("names", "suffixes", "media_types", "unpack"),
+    "getmodules_credentials": ("name", "lookup"),
+    "getmodules_verifiers": ("name", "gates", "verify"),
+    "getmodules_progress": ("name", "open"),
+}
+
+
+class ProgressSink(Protocol):
+    """A named way to show progress: ``--progress NAME`` opens it."""
+
+    name: str
+
+    def open(self, stream: Any) -> Progress: ...
