@@ -151,6 +151,7 @@ class UnsafeContentError(ContentError):
             "special-file",
             "ambiguous-archive",
             "local-source",
+            "elsewhere",
         }
     )
 

@@ -88,9 +88,9 @@ def _known_fields() -> str:
     return "limits: " + ", ".join(sorted(_FIELDS))
 
 
-def metadata_exceeded(what: str) -> LimitExceededError:
+def metadata_exceeded(what: str, bound: int = METADATA_BYTES) -> LimitExceededError:
     return LimitExceededError(
-        f"{what}: more than the {METADATA_BYTES >> 20} MiB of metadata that any archive may have",
+        f"{what}: more than the {bound:,} bytes of metadata that any archive may have there",
         part="metadata",
         hint="this bound is fixed",
     )

@@ -157,10 +157,16 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Want:
-    """One directory of a package, and where it goes."""
+    """One directory of a package, where it goes, and what must hold of it alone.
+
+    ``source`` and ``address`` are for the report: as typed, and canonical, both redacted.
+    """
 
     subdir: str
     dest: Path
+    source: str = ""
+    address: str = ""
+    demands: tuple[Demand, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

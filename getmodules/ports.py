@@ -86,7 +86,8 @@ class Credential:
 
 
 class Credentials(Protocol):
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def lookup(self, origin: Origin, path: str) -> Credential | None:
         """The credential for what lies at ``path`` of ``origin``, or ``None``: then the next one is asked."""
@@ -133,7 +134,8 @@ class Shorthand(NamedTuple):
 
 
 class Detector(Protocol):
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def detect(self, shorthand: Shorthand) -> str | None:
         """A longer spelling (it may have a force, a subdirectory and a query), or ``None``: not mine.
@@ -146,35 +148,51 @@ Fetched = Blob | Members | Elsewhere
 
 
 class Getter(Protocol):
-    """Brings packages of its schemes. Only ``schemes`` and ``fetch`` are required.
+    """Brings packages of its schemes. This is all that a getter must have; :class:`FullGetter` is all it may."""
 
-    Optional attributes: ``arguments`` (names it knows; ``None``: any, they belong to the URL; default: none),
-    ``core_arguments`` (which of archive, checksum and filename make sense; default: all),
-    ``local`` (its packages lie on this machine, so no remote answer may name them; default: false),
-    ``check``, ``demands`` and ``resolve``.
-    """
-
-    schemes: Iterable[str]
-
-    def check(self, package: PackageAddress) -> PackageAddress | None:
-        """Optional, pure: raise ``AddressError``, or return the package, perhaps in a canonical spelling."""
-
-    def demands(self, package: PackageAddress) -> Iterable[Demand]:
-        """Optional, pure: what the address itself demands, for the core to check (``digest=``)."""
-
-    def resolve(self, package: PackageAddress, context: Context) -> Pin | Elsewhere | None:
-        """Optional: the package's immutable identity, had cheaply; ``None`` where there is no such thing."""
+    @property
+    def schemes(self) -> Iterable[str]: ...
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Blob | Members | Elsewhere:
         """The package's bytes. ``Elsewhere`` only where ``resolve`` gave no id."""
 
 
+class FullGetter(Getter, Protocol):
+    """What a getter may have besides; for each there is a default."""
+
+    @property
+    def arguments(self) -> Iterable[str] | None:
+        """The names of its arguments; ``None``: any, they belong to the URL. Default: it has none."""
+
+    @property
+    def core_arguments(self) -> Iterable[str]:
+        """Which of ``archive``, ``checksum`` and ``filename`` make sense. Default: all."""
+
+    @property
+    def local(self) -> bool:
+        """Its packages lie on this machine, so no remote answer may name them. Default: they do not."""
+
+    def check(self, package: PackageAddress) -> PackageAddress | None:
+        """Pure: raise ``AddressError``, or return the package, perhaps in a canonical spelling."""
+
+    def demands(self, package: PackageAddress) -> Iterable[Demand]:
+        """Pure: what the address itself demands, for the core to check (``digest=``)."""
+
+    def resolve(self, package: PackageAddress, context: Context) -> Pin | Elsewhere | None:
+        """The package's immutable identity, had cheaply; ``None`` where there is no such thing."""
+
+
 class Unpacker(Protocol):
     """Reads one archive format. The first of ``names`` is the one that is shown."""
 
-    names: Iterable[str]
-    suffixes: Iterable[str]
-    media_types: Iterable[str]
+    @property
+    def names(self) -> Iterable[str]: ...
+
+    @property
+    def suffixes(self) -> Iterable[str]: ...
+
+    @property
+    def media_types(self) -> Iterable[str]: ...
 
     def unpack(self, archive: Archive, context: Context) -> Iterable[Member]:
         """The members in the archive's order, lazily; everything ambiguous or broken is an error."""
@@ -183,8 +201,11 @@ class Unpacker(Protocol):
 class Verifier(Protocol):
     """Has a say at its gates. It can refuse; it cannot accept what a demand or another verifier refuses."""
 
-    name: str
-    gates: Iterable[Gate]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def gates(self) -> Iterable[Gate]: ...
 
     def verify(self, gate: Gate, subject: Pin | Archive | Tree, context: Context) -> str | None:
         """Raise ``VerificationError``; or return what was found, as evidence; or ``None``: nothing to say."""
@@ -204,6 +225,7 @@ REQUIRED: dict[str, tuple[str, ...]] = {
 class ProgressSink(Protocol):
     """A named way to show progress: ``--progress NAME`` opens it."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def open(self, stream: Any) -> Progress: ...

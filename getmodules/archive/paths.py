@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
+from collections.abc import Iterator
 from typing import ClassVar
 
 from getmodules.errors import UnsafeContentError
@@ -43,7 +44,7 @@ def decode_name(raw: bytes) -> str:
 
 
 def member_path(name: str) -> MemberPath:
-    """``name`` cleaned of ``.`` and empty components; ``""`` is the root itself. Anything else odd is refused."""
+    """``name`` without ``.`` and empty components; ``""`` is the root itself. Anything else odd is refused."""
     if not name:
         raise _refused(name, "bad-name", "is empty")
     if not name.isprintable() and any(unicodedata.category(c) == "Cc" for c in name):
@@ -98,6 +99,15 @@ class NameBook:
     def __contains__(self, path: str) -> bool:
         return path in self._kinds
 
+    def directories(self) -> Iterator[str]:
+        return (path for path, kind in self._kinds.items() if kind == self._DIRECTORY)
+
+    def charge(self, amount: int) -> None:
+        """Count memory that goes with the names (the targets of links) towards their bound."""
+        self._remembered += amount
+        if self._remembered > METADATA_BYTES:
+            raise metadata_exceeded("the names in the package")
+
     def _imply(self, parent: str) -> None:
         kinds = self._kinds
         while parent not in kinds:
@@ -111,14 +121,15 @@ class NameBook:
             raise _refused(parent, "file-and-directory", "is a file and a directory")
 
     def _remember(self, path: str, plain: bool) -> None:
-        self._remembered += 2 * len(path) + _NAME_OVERHEAD
-        if self._remembered > METADATA_BYTES:
-            raise metadata_exceeded("the names in the package")
+        self.charge(2 * len(path) + _NAME_OVERHEAD)
         folded = path.lower() if path.isascii() else _fold(path)
         other = self._spellings.setdefault(folded, path)
         if other != path:
             self._complain(
-                path, "case-collision", f"differs from {printable(other)!r} only in case or accents", self._strict
+                path,
+                "case-collision",
+                f"differs from {printable(other)!r} only in case or accents",
+                self._strict,
             )
         if not plain:
             self._look_closer(path)

@@ -1,0 +1,148 @@
+"""getmodules turns any module address into a directory that can be trusted.
+
+::
+
+    import getmodules
+
+    installed = getmodules.get("github.com/acme/vpc//net?ref=v1", "modules/net")
+    print(installed.pinned, installed.h1)
+
+The functions here make a :class:`Client` for each call; a program that calls often keeps one of its own.
+Nothing is printed and nothing global is changed; messages go to the logger ``getmodules``.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from getmodules.errors import (
+    AddressError as AddressError,
+    AuthenticationError as AuthenticationError,
+    ConfigError as ConfigError,
+    ContentError as ContentError,
+    CorruptArchiveError as CorruptArchiveError,
+    DestinationExistsError as DestinationExistsError,
+    DigestMismatchError as DigestMismatchError,
+    FetchError as FetchError,
+    GetModulesError as GetModulesError,
+    InstallError as InstallError,
+    LimitExceededError as LimitExceededError,
+    LockMismatchError as LockMismatchError,
+    LockStaleError as LockStaleError,
+    NetworkError as NetworkError,
+    NotFoundError as NotFoundError,
+    OfflineError as OfflineError,
+    PluginConflictError as PluginConflictError,
+    PluginContractError as PluginContractError,
+    PluginError as PluginError,
+    PluginLoadError as PluginLoadError,
+    RateLimitedError as RateLimitedError,
+    SignatureError as SignatureError,
+    SubdirectoryNotFoundError as SubdirectoryNotFoundError,
+    ToolMissingError as ToolMissingError,
+    UnknownSchemeError as UnknownSchemeError,
+    UnsafeContentError as UnsafeContentError,
+    UnsupportedContentError as UnsupportedContentError,
+    VerificationError as VerificationError,
+)
+
+if TYPE_CHECKING:
+    from getmodules.client import Client as Client, StrPath
+    from getmodules.digest import Digest as Digest
+    from getmodules.hashing import hash_file as hash_file, hash_tree as hash_tree, hash_zip as hash_zip
+    from getmodules.hookspecs import hookimpl as hookimpl
+    from getmodules.limits import Limits as Limits
+    from getmodules.model import (
+        Arguments as Arguments,
+        Blob as Blob,
+        Demand as Demand,
+        Elsewhere as Elsewhere,
+        Evidence as Evidence,
+        Gate as Gate,
+        Installed as Installed,
+        Kind as Kind,
+        Member as Member,
+        Members as Members,
+        ModuleAddress as ModuleAddress,
+        PackageAddress as PackageAddress,
+        Pin as Pin,
+        Resolved as Resolved,
+        Want as Want,
+    )
+    from getmodules.ports import Context as Context, Credential as Credential, Origin as Origin, Phase as Phase
+    from getmodules.ports import Progress as Progress, Shorthand as Shorthand
+    from getmodules.redact import Secret as Secret
+    from getmodules.tree import members_of as members_of
+    from getmodules.version import VERSION as __version__
+
+logging.getLogger("getmodules").addHandler(logging.NullHandler())
+
+#: Where the other public names live; each is imported when it is first used, so that importing costs little.
+_HOMES = {
+    "getmodules.client": ("Client",),
+    "getmodules.digest": ("Digest",),
+    "getmodules.hashing": ("hash_file", "hash_tree", "hash_zip"),
+    "getmodules.hookspecs": ("hookimpl",),
+    "getmodules.limits": ("Limits",),
+    "getmodules.model": (
+        "Arguments", "Blob", "Demand", "Elsewhere", "Evidence", "Gate", "Installed", "Kind", "Member", "Members",
+        "ModuleAddress", "PackageAddress", "Pin", "Resolved", "Want",
+    ),
+    "getmodules.ports": ("Context", "Credential", "Origin", "Phase", "Progress", "Shorthand"),
+    "getmodules.redact": ("Secret",),
+    "getmodules.tree": ("members_of",),
+}  # fmt: skip
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name == "__version__":
+        return importlib.import_module("getmodules.version").VERSION
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'getmodules' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME_OF, "__version__"})
+
+
+def detect(source: str, *, base: StrPath | None = None) -> ModuleAddress:
+    """The canonical address of ``source``. Pure and offline; relative paths start at ``base``."""
+    from getmodules.client import Client
+
+    return Client().detect(source, base=base)
+
+
+def resolve(
+    source: str,
+    *,
+    base: StrPath | None = None,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> Resolved:
+    """What ``source`` means today, as a pinned address."""
+    from getmodules.client import Client
+
+    return Client().resolve(source, base=base, limits=limits, progress=progress)
+
+
+def get(
+    source: str,
+    dest: StrPath,
+    *,
+    base: StrPath | None = None,
+    expect: str | None = None,
+    force: bool = False,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> Installed:
+    """Install ``source`` as the directory ``dest``; see :meth:`Client.get`."""
+    from getmodules.client import Client
+
+    return Client().get(source, dest, base=base, expect=expect, force=force, limits=limits, progress=progress)

@@ -1,0 +1,103 @@
+"""The system calls that make things below one staging directory, and nothing outside of it.
+
+The directory is private, empty at the start, and filled by one writer only. Links are made last, so that while
+files and directories are being made no component of a path can be one: paths of several components below
+the directory's descriptor are safe, and no directory needs a descriptor of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from getmodules.errors import UnsafeContentError
+from getmodules.oserrors import install_error
+from getmodules.redact import printable
+
+DIRECTORY_MODE = 0o755
+_FILE_MODES = (0o644, 0o755)
+_CREATE = (
+    os.O_WRONLY
+    | os.O_CREAT
+    | os.O_EXCL
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_NOINHERIT", 0)
+)
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+class Ground:
+    """One staging directory: a descriptor, or a path where the platform has no calls below a descriptor."""
+
+    def __init__(self, root: int | Path) -> None:
+        self._dir_fd = root if isinstance(root, int) else None
+        self._prefix = "" if isinstance(root, int) else f"{root}{os.sep}"
+        # Whether what is made with a mode comes out with it is found out once for each mode: umask, setgid
+        # directories and default ACLs are the same everywhere below one directory.
+        self._needs_chmod: dict[int, bool] = {}
+        self._directory_needs_chmod: bool | None = None
+
+    def create_file(self, path: str, *, executable: bool) -> int:
+        mode = _FILE_MODES[executable]
+        try:
+            descriptor = os.open(self._prefix + path, _CREATE, mode, dir_fd=self._dir_fd)
+        except OSError as error:
+            raise install_error(error, f"cannot create {printable(path)!r}") from error
+        except UnicodeEncodeError:
+            raise _unwritable(path) from None
+        if self._needs_chmod.get(mode) is not False:
+            self._correct_mode(descriptor, path, mode)
+        return descriptor
+
+    def _correct_mode(self, descriptor: int, path: str, mode: int) -> None:
+        try:
+            if mode not in self._needs_chmod:
+                self._needs_chmod[mode] = stat.S_IMODE(os.fstat(descriptor).st_mode) != mode and _HAS_MODES
+            if self._needs_chmod[mode]:
+                os.fchmod(descriptor, mode)
+        except BaseException as error:
+            os.close(descriptor)
+            if isinstance(error, OSError):
+                raise install_error(error, f"cannot set the mode of {printable(path)!r}") from error
+            raise
+
+    def make_directory(self, path: str) -> None:
+        place = self._prefix + path
+        try:
+            os.mkdir(place, DIRECTORY_MODE, dir_fd=self._dir_fd)
+            if self._directory_needs_chmod is None:
+                found = os.stat(place, dir_fd=self._dir_fd, follow_symlinks=False)
+                self._directory_needs_chmod = stat.S_IMODE(found.st_mode) != DIRECTORY_MODE and _HAS_MODES
+            if self._directory_needs_chmod:
+                os.chmod(place, DIRECTORY_MODE, dir_fd=self._dir_fd)
+        except OSError as error:
+            raise install_error(error, f"cannot create the directory {printable(path)!r}") from error
+        except UnicodeEncodeError:
+            raise _unwritable(path) from None
+
+    def make_link(self, path: str, target: str, *, to_directory: bool) -> None:
+        try:
+            os.symlink(target, self._prefix + path, to_directory, dir_fd=self._dir_fd)
+        except OSError as error:
+            raise install_error(error, f"cannot create the link {printable(path)!r}") from error
+        except UnicodeEncodeError:
+            raise _unwritable(path) from None
+
+    def open_file(self, path: str) -> int:
+        """A file that was made here, for reading."""
+        try:
+            return os.open(self._prefix + path, _READ, dir_fd=self._dir_fd)
+        except OSError as error:
+            raise install_error(error, f"cannot read {printable(path)!r} back") from error
+
+
+_HAS_MODES = os.name == "posix"
+
+
+def _unwritable(path: str) -> UnsafeContentError:
+    return UnsafeContentError(
+        f"the name {printable(path)!r} in the package cannot be written on this system", part="bad-name"
+    )

@@ -1,0 +1,113 @@
+"""Which part of a package goes where."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import islice
+from pathlib import Path
+
+from getmodules.errors import SubdirectoryNotFoundError
+from getmodules.redact import printable
+
+_MAGIC = frozenset("*?[")
+#: How many directories are compared with a name that was not found: the hint must not cost more than the work.
+_COMPARED = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Outlet:
+    """An empty staging directory and the part of the package that belongs in it.
+
+    ``subdir`` is empty for the whole package, else a clean relative path, or a glob that must match exactly
+    one directory. ``root`` is an open directory descriptor; a path where the platform has no such thing.
+    """
+
+    subdir: str
+    root: int | Path
+
+
+class Selection:
+    """The members below one subdirectory; it learns what a glob stands for while the members pass by."""
+
+    def __init__(self, subdir: str) -> None:
+        self.subdir = subdir
+        self._patterns = subdir.split("/") if not _MAGIC.isdisjoint(subdir) else []
+        self._root: str | None = None if self._patterns else subdir
+        self._below = f"{subdir}/"
+        self._found = not subdir
+        self._file: str | None = None
+        self._judged: set[str] = set()
+
+    def relative(self, path: str) -> str | None:
+        """``path`` as seen from the selected directory, if it is in there; ``""`` is that directory itself."""
+        if not self.subdir:
+            return path
+        if self._root is None:
+            return None
+        if path.startswith(self._below):
+            return path[len(self._below) :]
+        return "" if path == self._root else None
+
+    def offer(self, path: str, *, directory: bool, link: str = "") -> None:
+        """Look whether ``path`` shows the selected directory; refuse what makes the choice impossible."""
+        if self._patterns:
+            self._offer_to_glob(path, directory)
+        elif path.startswith(self._below):
+            self._found = True
+        elif path == self._root:
+            if not directory:
+                raise self._not_a_directory(path, link)
+            self._found = True
+
+    def finish(self, directories: Iterable[str]) -> None:
+        """All members have passed; ``directories`` are those that the package has."""
+        if self._file is not None:
+            raise self._not_a_directory(self._file, "")
+        if not self._found:
+            raise SubdirectoryNotFoundError(
+                f"the package has no directory {printable(self.subdir)!r}", hint=self._near(directories)
+            )
+
+    def _offer_to_glob(self, path: str, directory: bool) -> None:
+        parts = path.split("/", len(self._patterns))
+        depth = len(self._patterns)
+        if len(parts) < depth:
+            return
+        candidate = "/".join(parts[:depth])
+        if candidate in self._judged:
+            return
+        # Names reach this point after the name book has counted them, so this set is bounded as well.
+        self._judged.add(candidate)
+        if not all(map(_matches, parts, self._patterns)):
+            return
+        other = self._root if self._root is not None else self._file
+        if other is not None:
+            raise SubdirectoryNotFoundError(
+                f"{printable(self.subdir)!r} matches {printable(other)!r} and {printable(candidate)!r}",
+                part="ambiguous-glob",
+                hint="name one of them",
+            )
+        if directory or len(parts) > depth:
+            self._root, self._below, self._found = candidate, f"{candidate}/", True
+        else:
+            self._file = candidate
+
+    def _not_a_directory(self, path: str, link: str) -> SubdirectoryNotFoundError:
+        what = f"a link to {printable(link)!r}" if link else "a file"
+        return SubdirectoryNotFoundError(
+            f"{printable(path)!r} in the package is {what}, not a directory", part="not-a-directory"
+        )
+
+    def _near(self, directories: Iterable[str]) -> str | None:
+        names = list(islice(directories, _COMPARED))
+        near = [name for name in names if name.endswith(self._below[:-1])][:3]
+        near += [name for name in difflib.get_close_matches(self.subdir, names) if name not in near]
+        return "did you mean " + " or ".join(repr(printable(name)) for name in near[:3]) if near else None
+
+
+def _matches(name: str, pattern: str) -> bool:
+    # As in a shell: what is hidden must be asked for.
+    return fnmatchcase(name, pattern) and (pattern.startswith(".") or not name.startswith("."))

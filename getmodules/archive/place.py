@@ -1,0 +1,117 @@
+"""What is being written into one outlet: its limits, its entries, and the links that wait for the end."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+from getmodules.archive.ground import Ground
+from getmodules.archive.links import LinkWalk
+from getmodules.archive.outlet import Outlet, Selection
+from getmodules.limits import RATIO_FREE_BYTES
+from getmodules.model import Entry, Kind, MemberPath, Tree
+from getmodules.ports import Context
+from getmodules.redact import printable
+
+#: What the hash of a link to a directory is made of, besides its target: Go's h1 knows no such links.
+_LINK_MARK = b"\0link\0"
+
+
+class Place:
+    """One outlet with everything known about it.
+
+    Limits are counted for each outlet on its own: what one ``get`` of it would allow must not depend on what
+    else is installed from the same package in the same run.
+    """
+
+    def __init__(self, outlet: Outlet, context: Context, packed_bytes: int | None) -> None:
+        self.selection = Selection(outlet.subdir)
+        self.ground = Ground(outlet.root)
+        self.entries: dict[str, Entry] = {}
+        self._context = context
+        self._limits = limits = context.limits
+        self._links: dict[str, str] = {}
+        self._bytes = 0
+        self._entry_count = 0
+        # Shorter names than this cannot be too long, however many bytes their characters take.
+        self._surely_short = limits.path_bytes // 4
+        ratio_bytes = limits.total_bytes
+        if packed_bytes is not None:
+            ratio_bytes = max(RATIO_FREE_BYTES, packed_bytes * limits.ratio)
+        self._most_bytes = min(limits.total_bytes, ratio_bytes)
+
+    # ------------------------------------------------------------------------------------------- limits
+
+    def count_bytes(self, amount: int) -> None:
+        self._bytes += amount
+        if self._bytes > self._most_bytes:
+            name = "total_bytes" if self._bytes > self._limits.total_bytes else "ratio"
+            raise self._limits.exceeded(name, f"the package unpacks to {self._bytes:,} bytes and more")
+
+    def _count_entry(self, path: str) -> None:
+        limits = self._limits
+        self._entry_count += 1
+        if self._entry_count > limits.entries:
+            raise limits.exceeded("entries", "the files and directories in the package")
+        if len(path) > self._surely_short:
+            length = len(path.encode("utf-8", "surrogatepass"))
+            if length > limits.path_bytes:
+                raise limits.exceeded("path_bytes", f"the name {printable(path)!r} has {length:,} bytes")
+        if path.count("/") >= limits.depth:
+            raise limits.exceeded("depth", f"the name {printable(path)!r} is too deep")
+
+    # ------------------------------------------------------------------------------------------- making
+
+    def make_directory(self, path: str) -> None:
+        """``path`` and what it lies in, as far as they are not there yet."""
+        missing = []
+        while path and path not in self.entries:
+            missing.append(path)
+            path = path[: max(path.rfind("/"), 0)]
+        for directory in reversed(missing):
+            self._count_entry(directory)
+            self.ground.make_directory(directory)
+            self.entries[directory] = Entry(MemberPath(directory), Kind.DIRECTORY, 0, False, None)
+
+    def create_file(self, path: str, *, executable: bool) -> int:
+        slash = path.rfind("/")
+        if slash > 0 and path[:slash] not in self.entries:
+            self.make_directory(path[:slash])
+        self._count_entry(path)
+        return self.ground.create_file(path, executable=executable)
+
+    def keep_link(self, path: str, target: str) -> None:
+        """Remember a link: it is made when everything that it could lead to is there."""
+        slash = path.rfind("/")
+        if slash > 0:
+            self.make_directory(path[:slash])
+        self._count_entry(path)
+        length = len(target.encode("utf-8", "surrogatepass"))
+        if length > self._limits.path_bytes:
+            raise self._limits.exceeded("path_bytes", f"the target of the link {printable(path)!r}")
+        self._links[path] = target
+
+    # ------------------------------------------------------------------------------------------- the end
+
+    def finish(self) -> Tree:
+        from getmodules.dirhash import h1
+
+        self._make_links()
+        entries = tuple(self.entries[path] for path in sorted(self.entries))
+        hashes = [(entry.path, entry.sha256) for entry in entries if entry.sha256 is not None]
+        return Tree(entries, h1(hashes))
+
+    def _make_links(self) -> None:
+        if not self._links:
+            return
+        kinds = {path: entry.kind for path, entry in self.entries.items()}
+        walk = LinkWalk(kinds, self._links, self.selection.subdir, self._context.checkpoint)
+        # All of them are judged before the first is made.
+        ends = {path: walk.follow(path) for path in self._links}
+        for path, target in self._links.items():
+            end = self.entries.get(ends[path])
+            self.ground.make_link(path, target, to_directory=end is None or end.kind is Kind.DIRECTORY)
+            digest = end.sha256 if end is not None else None
+            if digest is None:
+                digest = hashlib.sha256(_LINK_MARK + os.fsencode(target)).digest()
+            self.entries[path] = Entry(MemberPath(path), Kind.SYMLINK, 0, False, digest, target)

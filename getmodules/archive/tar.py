@@ -1,0 +1,247 @@
+"""Tar archives: ustar, PAX, GNU and the old Unix format, plain or inside of a codec.
+
+The stream is read to its end whatever is wanted of it, because only the end shows that nothing is missing:
+two empty blocks, then nothing but zeros, and the checksum of the compression.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from functools import partial
+from typing import NamedTuple
+
+from getmodules.archive.codecs import codec, decode_all
+from getmodules.archive.paths import decode_name
+from getmodules.archive.readahead import ahead
+from getmodules.archive.refusals import ambiguous, corrupt, not_this, unsupported
+from getmodules.archive.source import opened, pieces
+from getmodules.archive.tarextensions import EXTENSION_BYTES, Extensions
+from getmodules.limits import metadata_exceeded
+from getmodules.model import Archive, Kind, Member
+from getmodules.ports import Context
+from getmodules.redact import printable
+
+BLOCK = 512
+_ZEROS = bytes(BLOCK)
+_OCTAL = re.compile(rb" *([0-7]*)[ \0].*", re.DOTALL)
+_LARGEST = 1 << 63
+#: Decompressing smaller archives takes less time than starting a thread for it.
+_WORTH_A_THREAD = 128 << 10
+
+_DIRECTORY, _SYMLINK, _HARDLINK = b"5", b"2", b"1"
+_REGULAR = (b"0", b"\0", b"7")
+_SPECIAL = (b"3", b"4", b"6")
+_EXTENSIONS = (b"x", b"g", b"L", b"K")
+_UNSUPPORTED = {
+    b"S": "a sparse file", b"D": "an incremental backup", b"M": "one part of a multi-volume archive",
+    b"N": "an old GNU long name", b"V": "a volume label", b"X": "a Solaris header", b"A": "a Solaris ACL",
+}  # fmt: skip
+
+
+def read_tar(archive: Archive, context: Context, codec_name: str | None) -> Iterator[Member]:
+    """The members of a tar in their order; read to the end, it is verified as a whole."""
+    with opened(archive) as file:
+        stream: Iterable[bytes] = pieces(file, context.checkpoint)
+        if codec_name is None:
+            yield from _Reader(_Stream(stream)).members()
+            return
+        stream = decode_all(codec(codec_name), stream, context.checkpoint)
+        if archive.size < _WORTH_A_THREAD:
+            yield from _Reader(_Stream(stream)).members()
+            return
+        with closing(ahead(stream)) as decompressed:
+            yield from _Reader(_Stream(decompressed)).members()
+
+
+class _Stream:
+    """A stream of pieces, read in the lengths that tar wants."""
+
+    def __init__(self, source: Iterable[bytes]) -> None:
+        self._pieces = iter(source)
+        self._buffer = b""
+        self._at = 0
+        #: How far into the stream all this is.
+        self.position = 0
+
+    def block(self) -> bytes:
+        """The next 512 bytes; fewer at the end of the stream."""
+        at = self._at
+        block = self._buffer[at : at + BLOCK]
+        if len(block) == BLOCK:
+            self._at = at + BLOCK
+            self.position += BLOCK
+            return block
+        return b"".join(self.take(BLOCK, short=True))
+
+    def available(self, length: int) -> bool:
+        return self._at + length <= len(self._buffer)
+
+    def take(self, length: int, *, short: bool = False) -> Iterator[bytes]:
+        """``length`` bytes in pieces; an early end is an error unless it may be ``short``."""
+        while length:
+            piece = self._buffer[self._at : self._at + length]
+            if not piece:
+                self._buffer = next(self._pieces, b"")
+                self._at = 0
+                if not self._buffer:
+                    if short:
+                        return
+                    raise corrupt("the tar is cut off in the middle of a file")
+                continue
+            self._at += len(piece)
+            self.position += len(piece)
+            length -= len(piece)
+            yield piece
+
+    def skip_to(self, position: int) -> None:
+        distance = position - self.position
+        if self._at + distance <= len(self._buffer):
+            self._at += distance
+            self.position = position
+            return
+        for _ in self.take(distance):
+            pass
+
+    def rest(self) -> Iterator[bytes]:
+        yield self._buffer[self._at :]
+        yield from self._pieces
+
+
+class _Header(NamedTuple):
+    type: bytes
+    name: bytes
+    target: bytes
+    mode: bytes
+    size: int
+
+
+class _Reader:
+    def __init__(self, stream: _Stream) -> None:
+        self._stream = stream
+
+    def members(self) -> Iterator[Member]:
+        stream = self._stream
+        extensions = Extensions()
+        while True:
+            block = stream.block()
+            if block == _ZEROS:
+                break
+            header = self._header(block)
+            if header.type in _EXTENSIONS:
+                self._extend(extensions, header)
+                continue
+            member = extensions.pending
+            size = extensions.size(header.size) if member else header.size
+            end = stream.position + size + -size % BLOCK
+            yield self._member(header, size, extensions)
+            if member:
+                extensions.forget()
+            stream.skip_to(end)
+        if extensions.pending:
+            raise corrupt("the tar ends with an extension header that belongs to nothing")
+        self._check_end()
+
+    def _check_end(self) -> None:
+        second = self._stream.block()
+        if len(second) < BLOCK:
+            raise corrupt("the tar has only half of its end marker; it may be cut off")
+        if second != _ZEROS:
+            raise corrupt("the tar has an empty block between its members")
+        for piece in self._stream.rest():
+            if piece.count(0) != len(piece):
+                raise ambiguous("something follows the end of the tar")
+
+    # ---------------------------------------------------------------------------------------- headers
+
+    def _header(self, block: bytes) -> _Header:
+        at = self._stream.position - len(block)
+        if len(block) < BLOCK:
+            if at == 0:
+                raise not_this("tar", block, "it is shorter than one header")
+            raise corrupt("the tar has no end marker; it is cut off")
+        if _checksum(block) != _number(block[148:156], "checksum"):
+            if at == 0:
+                raise not_this("tar", block, "its first header has a wrong checksum")
+            raise corrupt(f"the tar is broken: the header at byte {at:,} has a wrong checksum")
+        name = block[:100].partition(b"\0")[0]
+        magic = block[257:265]
+        if magic == b"ustar\x0000":
+            # star keeps times behind a shorter prefix.
+            prefix = block[345 : 476 if block[508:] == b"tar\0" else 500].partition(b"\0")[0]
+            if prefix:
+                name = prefix + b"/" + name
+        elif magic != b"ustar  \0" and magic.strip(b"\0"):
+            raise corrupt("the tar has a header of an unknown kind")
+        return _Header(
+            block[156:157],
+            name,
+            block[157:257].partition(b"\0")[0],
+            block[100:108],
+            _number(block[124:136], "size"),
+        )
+
+    def _extend(self, extensions: Extensions, header: _Header) -> None:
+        size = header.size
+        if size > EXTENSION_BYTES:
+            raise metadata_exceeded(f"an extension header of {size:,} bytes in the tar", EXTENSION_BYTES)
+        end = self._stream.position + size + -size % BLOCK
+        extensions.add(header.type, b"".join(self._stream.take(size)))
+        self._stream.skip_to(end)
+
+    # ---------------------------------------------------------------------------------------- members
+
+    def _member(self, header: _Header, size: int, extensions: Extensions) -> Member:
+        name = decode_name(header.name if extensions.path is None else extensions.path)
+        kind = header.type
+        if kind in _REGULAR and not (name.endswith("/") and kind != b"7"):
+            executable = bool(_number(header.mode, "mode") & 0o100)
+            return Member(name, Kind.FILE, size, executable, partial(self._content, name, size))
+        if size:
+            raise ambiguous(f"{printable(name)!r} in the tar is no file but has content")
+        if kind in _REGULAR or kind == _DIRECTORY:
+            return Member(name, Kind.DIRECTORY)
+        if kind in (_SYMLINK, _HARDLINK):
+            target = decode_name(header.target if extensions.target is None else extensions.target)
+            return Member(name, Kind.SYMLINK if kind == _SYMLINK else Kind.HARDLINK, target=target)
+        if kind in _SPECIAL:
+            return Member(name, Kind.SPECIAL)
+        what = _UNSUPPORTED.get(kind, f"of the unknown type {printable(kind.decode('latin-1'))!r}")
+        raise unsupported(f"{printable(name)!r} in the tar is {what}")
+
+    def _content(self, name: str, size: int) -> Iterable[bytes]:
+        if self._stream.available(size):
+            return tuple(self._stream.take(size))
+        return self._stream.take(size)
+
+
+def _checksum(block: bytes) -> int:
+    """The sum of the bytes, those of the checksum itself taken as blanks.
+
+    The lower half of an adler32 that starts at zero is the plain sum modulo 65521: exact for 256 bytes.
+    """
+    total = (zlib.adler32(block[:256], 0) & 0xFFFF) + (zlib.adler32(block[256:], 0) & 0xFFFF)
+    own = zlib.adler32(block[148:156], 0) & 0xFFFF
+    return total - own + 8 * 0x20
+
+
+def _number(field: bytes, what: str) -> int:
+    """Octal digits, or base-256 where the first bit says so."""
+    if field[-1] in b" \0" and field[:-1].isdigit():
+        digits = field[:-1]
+    elif field[0] & 0x80:
+        value = int.from_bytes(bytes((field[0] & 0x7F,)) + field[1:], "big")
+        if field[0] & 0x40 or value >= _LARGEST:
+            raise corrupt(f"the tar has a header with a negative or absurd {what}")
+        return value
+    else:
+        found = _OCTAL.fullmatch(field + b"\0")
+        if found is None:
+            raise corrupt(f"the tar has a header whose {what} is no number")
+        digits = found[1] or b"0"
+    try:
+        return int(digits, 8)
+    except ValueError:
+        raise corrupt(f"the tar has a header whose {what} is no number") from None

@@ -1,0 +1,249 @@
+"""The only code that writes members.
+
+Whatever brought a package, its members come through here, one after the other: each name is admitted or
+refused, each byte counted and hashed, each file created below a directory descriptor. What is written is
+exactly what the returned trees say.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+from getmodules.archive.outlet import Outlet
+from getmodules.archive.paths import NameBook, member_path
+from getmodules.archive.place import Place
+from getmodules.archive.sink import LARGE_BYTES, Beside, FileSink, Sink
+from getmodules.errors import CorruptArchiveError, PluginContractError, UnsafeContentError
+from getmodules.model import Entry, Kind, Member, MemberPath, Members, Tree
+from getmodules.oserrors import install_error
+from getmodules.ports import Context
+from getmodules.redact import printable
+
+__all__ = ["Outlet", "write_members"]
+
+#: Steps between two looks at the clock.
+_STEPS = 16
+#: Bytes between two reports of progress.
+_REPORTED_BYTES = 1 << 20
+_COPY_BYTES = 256 << 10
+
+
+def write_members(
+    members: Members, outlets: Sequence[Outlet], context: Context, *, packed_bytes: int | None = None
+) -> tuple[Tree, ...]:
+    """Write ``members`` into all ``outlets`` in one pass; the trees are in the order of the outlets.
+
+    ``packed_bytes`` is the size of the archive that they come from, for the limit on the ratio. On any
+    exception the outlets hold an unfinished tree: throw them away. ``members`` is closed in any case.
+    """
+    writer = _Writer(members, outlets, context, packed_bytes)
+    try:
+        writer.write(members.items)
+    finally:
+        close = getattr(members.items, "close", None)
+        if close is not None:
+            close()
+    return writer.finish()
+
+
+class _Writer:
+    def __init__(
+        self, members: Members, outlets: Sequence[Outlet], context: Context, packed_bytes: int | None
+    ) -> None:
+        self._context = context
+        self._limits = context.limits
+        self._book = NameBook(context.limits, strict=members.strict)
+        self._places = [Place(outlet, context, packed_bytes) for outlet in outlets]
+        self._steps = 0
+        self._unreported = 0
+
+    def write(self, items: Iterable[Member]) -> None:
+        for member in items:
+            self._step()
+            _check_values(member)
+            kind = member.kind
+            directory = kind is Kind.DIRECTORY
+            path = self._book.admit(member.name, directory=directory)
+            wanted = self._wanted(path, directory, member.target if kind is Kind.SYMLINK else "")
+            if not wanted:
+                continue
+            if kind is Kind.FILE:
+                self._write_file(member, path, wanted)
+            elif directory:
+                for place, relative in wanted:
+                    place.make_directory(relative)
+            elif kind is Kind.SYMLINK:
+                self._book.charge(len(member.target))
+                for place, relative in wanted:
+                    place.keep_link(relative, member.target)
+            elif kind is Kind.HARDLINK:
+                for place, relative in wanted:
+                    self._copy(member, place, relative)
+            else:
+                raise UnsafeContentError(
+                    f"{printable(path)!r} in the package is a device, a pipe or a socket", part="special-file"
+                )
+
+    def finish(self) -> tuple[Tree, ...]:
+        for place in self._places:
+            place.selection.finish(self._book.directories())
+        trees = tuple(place.finish() for place in self._places)
+        self._report(0, flush=True)
+        for count, first in self._book.notices.values():
+            self._context.notice(first if count == 1 else f"{first} ({count:,} such names)")
+        return trees
+
+    def _wanted(self, path: str, directory: bool, link: str) -> list[tuple[Place, str]]:
+        wanted = []
+        for place in self._places:
+            selection = place.selection
+            if selection.subdir:
+                selection.offer(path, directory=directory, link=link)
+            relative = selection.relative(path)
+            if relative:
+                wanted.append((place, relative))
+        return wanted
+
+    # -------------------------------------------------------------------------------------------- files
+
+    def _write_file(self, member: Member, path: MemberPath, wanted: list[tuple[Place, str]]) -> None:
+        announced = member.size
+        if announced is not None and announced > self._limits.file_bytes:
+            raise self._too_large(path, announced)
+        descriptors: list[int] = []
+        sink = FileSink(path, descriptors)
+        try:
+            for place, relative in wanted:
+                descriptors.append(place.create_file(relative, executable=member.executable))
+            size = self._pour(member, path, sink, [place for place, _ in wanted])
+        finally:
+            sink.close()
+        if announced is not None and size != announced:
+            raise CorruptArchiveError(
+                f"{printable(path)!r} has {size:,} bytes, not the announced {announced:,}"
+            )
+        digest = sink.digest()
+        for place, relative in wanted:
+            place.entries[relative] = Entry(MemberPath(relative), Kind.FILE, size, member.executable, digest)
+
+    def _pour(self, member: Member, path: MemberPath, sink: FileSink, places: list[Place]) -> int:
+        most = self._limits.file_bytes if member.size is None else member.size
+        size = 0
+        into: Sink = sink
+        beside: Beside | None = None
+        try:
+            for chunk in member.open():
+                if type(chunk) is not bytes:
+                    chunk = _as_bytes(chunk, path)
+                size += len(chunk)
+                if size > most:
+                    # Judged before it is written: nothing that was not announced or allowed reaches the disk.
+                    raise self._too_much(path, size, member.size)
+                for place in places:
+                    place.count_bytes(len(chunk))
+                if beside is None and size > LARGE_BYTES:
+                    into = beside = Beside(sink)
+                into.put(chunk)
+                self._report(len(chunk))
+                self._step()
+            if beside is not None:
+                beside.finish()
+        finally:
+            if beside is not None:
+                beside.abandon()
+        return size
+
+    def _too_much(self, path: str, size: int, announced: int | None) -> Exception:
+        if announced is None:
+            return self._too_large(path, size)
+        return CorruptArchiveError(f"{printable(path)!r} has more than the announced {announced:,} bytes")
+
+    def _too_large(self, path: str, size: int) -> Exception:
+        return self._limits.exceeded("file_bytes", f"{printable(path)!r} has {size:,} bytes or more")
+
+    # -------------------------------------------------------------------------------------------- hardlinks
+
+    def _copy(self, member: Member, place: Place, relative: str) -> None:
+        original = member_path(member.target)
+        inside = place.selection.relative(original)
+        source = place.entries.get(inside) if inside else None
+        if inside is None and original in self._book:
+            raise self._no_hardlink(
+                member,
+                "that lies outside of the subdirectory",
+                "install the whole package, without the subdirectory",
+            )
+        if source is None or source.kind is not Kind.FILE:
+            raise self._no_hardlink(member, "that is no earlier file of the package", None)
+        place.count_bytes(source.size)
+        reader = place.ground.open_file(source.path)
+        try:
+            writer = place.create_file(relative, executable=source.executable)
+            try:
+                self._copy_bytes(reader, writer, relative)
+            finally:
+                os.close(writer)
+        finally:
+            os.close(reader)
+        place.entries[relative] = source._replace(path=MemberPath(relative))
+
+    def _copy_bytes(self, reader: int, writer: int, path: str) -> None:
+        while True:
+            try:
+                chunk = os.read(reader, _COPY_BYTES)
+                rest = memoryview(chunk)
+                while rest:
+                    rest = rest[os.write(writer, rest) :]
+            except OSError as error:
+                raise install_error(error, f"cannot write {printable(path)!r}") from error
+            if not chunk:
+                return
+            self._report(len(chunk))
+            self._step()
+
+    def _no_hardlink(self, member: Member, what: str, hint: str | None) -> UnsafeContentError:
+        return UnsafeContentError(
+            f"{printable(member.name)!r} is a hard link to {printable(member.target)!r}: {what}",
+            part="hardlink",
+            hint=hint,
+        )
+
+    # -------------------------------------------------------------------------------------------- the clock
+
+    def _step(self) -> None:
+        self._steps += 1
+        if self._steps >= _STEPS:
+            self._steps = 0
+            self._context.checkpoint()
+
+    def _report(self, amount: int, *, flush: bool = False) -> None:
+        self._unreported += amount
+        if self._unreported >= _REPORTED_BYTES or (flush and self._unreported):
+            amount, self._unreported = self._unreported, 0
+            self._context.advance(amount)
+
+
+def _check_values(member: Member) -> None:
+    """Types are no promise where a plugin made the value; what comes after relies on these."""
+    values: tuple[object, ...] = member
+    name, kind, size, executable, _, target = values
+    if (
+        type(name) is not str
+        or type(kind) is not Kind
+        or type(target) is not str
+        or type(executable) is not bool
+        or not (size is None or (type(size) is int and size >= 0))
+    ):
+        shown = printable(
+            f"name={name!r} kind={kind!r} size={size!r} executable={executable!r} target={target!r}"
+        )
+        raise PluginContractError(f"a member has values that are not allowed: {shown}")
+
+
+def _as_bytes(chunk: object, path: str) -> bytes:
+    if isinstance(chunk, (bytes, bytearray, memoryview)):
+        return bytes(chunk)
+    raise PluginContractError(
+        f"the content of {printable(path)!r} came as {type(chunk).__name__}, not as bytes"
+    )

@@ -1,0 +1,245 @@
+"""Zip files, read so that there is one way to read them.
+
+The central directory says what there is; the local headers must say the same; and headers, data and data
+descriptors must fill the file from its first byte to the directory without overlap and without gap. What an
+entry brings must have the announced size and checksum.
+"""
+
+from __future__ import annotations
+
+import stat
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+from getmodules.archive.codecs import PIECE_BYTES, Codec, codec, decode_one, decode_whole, fast_zlib
+from getmodules.archive.paths import decode_name
+from getmodules.archive.refusals import ambiguous, corrupt, unsupported
+from getmodules.archive.source import Window, opened
+from getmodules.archive.zipdirectory import (
+    UNIX_HOSTS,
+    UTF8_NAME,
+    ZIP64_EXTRA,
+    Directory,
+    ZipEntry,
+    extra_fields,
+    read_directory,
+    unicode_path,
+)
+from getmodules.errors import CorruptArchiveError, UnsafeContentError
+from getmodules.limits import Limits
+from getmodules.model import Archive, Kind, Member
+from getmodules.ports import Context
+from getmodules.redact import printable
+
+_LOCAL = struct.Struct("<4s2x2H4x3I2H")
+_LOCAL_MAGIC = b"PK\x03\x04"
+_DESCRIPTOR_MAGIC = b"PK\x07\x08"
+_ENCRYPTED, _DESCRIPTOR, _PATCHED, _STRONG, _MASKED = 0x1, 0x8, 0x20, 0x40, 0x2000
+_REFUSED_FLAGS = _ENCRYPTED | _PATCHED | _STRONG | _MASKED
+_COMPARED_FLAGS = _REFUSED_FLAGS | _DESCRIPTOR
+_FULL32 = 0xFFFFFFFF
+_DOS_DIRECTORY = 0x10
+_CODEC_NAMES = {8: "deflate", 12: "bzip2", 93: "zstd"}
+_METHODS = {
+    1: "shrink", 2: "reduce", 3: "reduce", 4: "reduce", 5: "reduce", 6: "implode", 9: "deflate64",
+    10: "PKWARE implode", 14: "lzma", 16: "z/OS CMPSC", 18: "TERSE", 19: "LZ77", 20: "zstd, its old number",
+    94: "mp3", 95: "xz", 96: "jpeg", 97: "WavPack", 98: "PPMd", 99: "AES encryption",
+}  # fmt: skip
+#: Entries up to these sizes are read and inflated in one go.
+_SMALL_PACKED, _SMALL = 256 << 10, 1 << 20
+
+_KINDS = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.DIRECTORY, stat.S_IFLNK: Kind.SYMLINK, 0: None}
+
+
+def read_zip(archive: Archive, context: Context) -> Iterator[Member]:
+    """The members of a zip in the order of their data; read to the end, it is verified as a whole."""
+    with opened(archive) as file:
+        window = Window(file, archive.size)
+        yield from _Reader(window, read_directory(window), context.limits).members()
+
+
+class _Reader:
+    def __init__(self, window: Window, directory: Directory, limits: Limits) -> None:
+        self._window = window
+        self._directory = directory
+        self._limits = limits
+        self._codecs: dict[int, Codec] = {}
+        self._crc32: Callable[[bytes, int], int] = fast_zlib().crc32
+
+    def members(self) -> Iterator[Member]:
+        previous: ZipEntry | None = None
+        end = 0
+        for entry in self._directory:
+            if entry.offset != end or (previous is not None and previous.flags & _DESCRIPTOR):
+                self._check_gap(previous, end, entry.offset)
+            data_at = self._check_local_header(entry)
+            previous, end = entry, data_at + entry.packed
+            yield self._member(entry, data_at)
+        self._check_gap(previous, end, self._directory.offset)
+
+    # ------------------------------------------------------------------------------------------ the layout
+
+    def _check_gap(self, previous: ZipEntry | None, end: int, start: int) -> None:
+        """Between the end of ``previous`` and what comes at ``start``: its descriptor, or nothing."""
+        if start < end:
+            raise ambiguous("entries of the zip overlap")
+        if previous is not None and previous.flags & _DESCRIPTOR:
+            if not self._is_descriptor(previous, self._window.bytes_at(end, min(start - end, 25))):
+                raise ambiguous(
+                    f"what follows the data of {printable(previous.name)!r} is not its data descriptor"
+                )
+        elif start > end:
+            where = "in front of the zip" if previous is None else f"after {printable(previous.name)!r}"
+            raise ambiguous(f"there are {start - end:,} bytes {where} that belong to no entry")
+
+    def _is_descriptor(self, entry: ZipEntry, found: bytes) -> bool:
+        if not found:
+            # Some tools announce a descriptor for empty entries and write none.
+            return not entry.packed and not entry.size
+        crc = entry.crc.to_bytes(4, "little")
+        for width in (4, 8):
+            if entry.packed >> 8 * width or entry.size >> 8 * width:
+                continue
+            plain = crc + entry.packed.to_bytes(width, "little") + entry.size.to_bytes(width, "little")
+            if found in (plain, _DESCRIPTOR_MAGIC + plain):
+                return True
+        return False
+
+    def _check_local_header(self, entry: ZipEntry) -> int:
+        """Compare the local header with the directory; where the data begins."""
+        name_length = len(entry.raw_name)
+        header = self._window.bytes_at(entry.offset, _LOCAL.size + name_length)
+        magic, flags, method, crc, packed, size, local_name_length, extra_length = _LOCAL.unpack_from(header)
+        if magic != _LOCAL_MAGIC:
+            raise corrupt(f"the zip has no entry where its directory says that {printable(entry.name)!r} is")
+        if local_name_length != name_length or header[_LOCAL.size :] != entry.raw_name:
+            raise self._disagrees(entry, "name")
+        if (flags ^ entry.flags) & _COMPARED_FLAGS or method != entry.method:
+            raise self._disagrees(entry, "encoding")
+        if entry.flags & UTF8_NAME != flags & UTF8_NAME and not entry.raw_name.isascii():
+            raise self._disagrees(entry, "character set of the name")
+        if crc != entry.crc and (crc or not flags & _DESCRIPTOR):
+            raise self._disagrees(entry, "checksum")
+        # A descriptor that follows the data makes the header's numbers zero; zip64 makes them all ones.
+        allowed = (0, _FULL32) if flags & _DESCRIPTOR else (_FULL32,)
+        if (size != entry.size and size not in allowed) or (packed != entry.packed and packed not in allowed):
+            raise self._disagrees(entry, "size")
+        if extra_length or size == _FULL32 or packed == _FULL32:
+            extra = self._window.bytes_at(entry.offset + _LOCAL.size + name_length, extra_length)
+            self._check_local_extra(entry, extra, wide=_FULL32 in (size, packed))
+        return entry.offset + _LOCAL.size + name_length + extra_length
+
+    def _check_local_extra(self, entry: ZipEntry, extra: bytes, *, wide: bool) -> None:
+        other = unicode_path(entry.raw_name, extra)
+        if other is not None and other != entry.name:
+            raise self._disagrees(entry, "name")
+        if not wide and b"\x01\x00" not in extra:
+            return
+        fields = extra_fields(extra, ZIP64_EXTRA)
+        if wide and not fields:
+            if entry.size != _FULL32 and entry.packed != _FULL32:
+                raise self._disagrees(entry, "size")
+            return
+        for field in fields:
+            if len(field) < 16 and wide:
+                raise self._disagrees(entry, "size")
+            for at, value in ((0, entry.size), (8, entry.packed)):
+                said = int.from_bytes(field[at : at + 8], "little")
+                if said != value and (said or not entry.flags & _DESCRIPTOR):
+                    raise self._disagrees(entry, "size")
+
+    def _disagrees(self, entry: ZipEntry, what: str) -> UnsafeContentError:
+        return ambiguous(f"the zip says two things about the {what} of {printable(entry.name)!r}")
+
+    # ------------------------------------------------------------------------------------------ the members
+
+    def _member(self, entry: ZipEntry, data_at: int) -> Member:
+        name = entry.name
+        kind = self._kind(entry)
+        executable = entry.host in UNIX_HOSTS and bool(entry.attributes >> 16 & stat.S_IXUSR)
+        if kind is Kind.FILE:
+            self._check_readable(entry)
+            if entry.packed <= _SMALL_PACKED and entry.size <= _SMALL:
+                return Member(name, kind, entry.size, executable, partial(self._small, entry, data_at))
+            return Member(name, kind, entry.size, executable, partial(self._large, entry, data_at))
+        if kind is Kind.SYMLINK:
+            return Member(name, kind, target=self._target(entry, data_at))
+        if entry.size:
+            raise ambiguous(f"{printable(name)!r} in the zip is a {kind} with content")
+        return Member(name, kind)
+
+    def _kind(self, entry: ZipEntry) -> Kind:
+        slash = entry.raw_name.endswith(b"/")
+        if entry.host in UNIX_HOSTS:
+            kind = _KINDS.get(stat.S_IFMT(entry.attributes >> 16), Kind.SPECIAL)
+        else:
+            kind = Kind.DIRECTORY if entry.attributes & _DOS_DIRECTORY else None
+        if slash and (kind is None or kind is Kind.FILE):
+            # Many tools give directories the mode of a file; the slash is what all readers go by.
+            return Kind.DIRECTORY
+        if slash != (kind is Kind.DIRECTORY):
+            raise ambiguous(f"{printable(entry.name)!r} in the zip is a directory for some readers only")
+        return kind or Kind.FILE
+
+    def _target(self, entry: ZipEntry, data_at: int) -> str:
+        if entry.size > self._limits.path_bytes:
+            raise self._limits.exceeded("path_bytes", f"the target of the link {printable(entry.name)!r}")
+        self._check_readable(entry)
+        return decode_name(b"".join(self._large(entry, data_at)))
+
+    def _check_readable(self, entry: ZipEntry) -> None:
+        if not entry.flags & _REFUSED_FLAGS and (not entry.method or entry.method in _CODEC_NAMES):
+            return
+        hint = None
+        if entry.flags & (_ENCRYPTED | _STRONG | _MASKED):
+            what = "encrypted"
+        elif entry.flags & _PATCHED:
+            what = "a patch"
+        else:
+            what = f"compressed with {_METHODS.get(entry.method, 'an unknown method')} (number {entry.method})"
+            hint = "pack it again with deflate, the method that every tool reads"
+        raise unsupported(f"{printable(entry.name)!r} in the zip is {what}", hint=hint)
+
+    # ------------------------------------------------------------------------------------------ the content
+
+    def _small(self, entry: ZipEntry, data_at: int) -> tuple[bytes, ...]:
+        data = self._window.bytes_at(data_at, entry.packed)
+        if entry.method:
+            try:
+                data = decode_whole(self._codec(entry.method), data, entry.size)
+            except CorruptArchiveError as error:
+                raise self._broken(entry, error.message) from error
+        if len(data) != entry.size:
+            raise self._broken(entry, f"{len(data):,} bytes instead of {entry.size:,}")
+        if self._crc32(data, 0) != entry.crc:
+            raise self._broken(entry, "the checksum is wrong")
+        return (data,)
+
+    def _large(self, entry: ZipEntry, data_at: int) -> Iterator[bytes]:
+        pieces: Iterable[bytes] = self._window.pieces(data_at, entry.packed, PIECE_BYTES)
+        if entry.method:
+            pieces = decode_one(self._codec(entry.method), pieces)
+        crc = size = 0
+        try:
+            for piece in pieces:
+                crc = self._crc32(piece, crc)
+                size += len(piece)
+                if size > entry.size:
+                    raise corrupt(f"more than the announced {entry.size:,} bytes")
+                yield piece
+        except CorruptArchiveError as error:
+            raise self._broken(entry, error.message) from error
+        if size != entry.size:
+            raise self._broken(entry, f"{size:,} bytes instead of {entry.size:,}")
+        if crc != entry.crc:
+            raise self._broken(entry, "the checksum is wrong")
+
+    def _codec(self, method: int) -> Codec:
+        found = self._codecs.get(method)
+        if found is None:
+            found = self._codecs[method] = codec(_CODEC_NAMES[method])
+        return found
+
+    def _broken(self, entry: ZipEntry, what: str) -> CorruptArchiveError:
+        return corrupt(f"{printable(entry.name)!r} in the zip is broken: {what}")

@@ -1,0 +1,265 @@
+"""A plugin's offer as the core calls it: defaults for what was left out, checks on what comes back.
+
+Everything that can be read once is read once, when the catalog is built, so that an object that changes its
+mind later changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from getmodules.digest import Digest
+from getmodules.errors import AddressError
+from getmodules.model import (
+    CORE_ARGUMENTS,
+    Archive,
+    Blob,
+    Demand,
+    Elsewhere,
+    Gate,
+    Member,
+    Members,
+    PackageAddress,
+    Pin,
+    Tree,
+    Want,
+)
+from getmodules.plugins import Plugin
+from getmodules.ports import Context, Credential, Fetched, Origin, Progress, Shorthand
+from getmodules.redact import Secret, printable
+
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
+
+
+def _strings(plugin: Plugin, offer: Any, attribute: str) -> tuple[str, ...]:
+    """``offer.attribute`` as strings; a lone string would be taken for its letters, so it is refused."""
+    where = f"{type(offer).__name__}.{attribute}"
+    value = plugin.guard.call(where, getattr, offer, attribute)
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise plugin.guard.violation(f"{where} must be a tuple of strings")
+    strings = tuple(plugin.guard.iterate(where, value))
+    if not all(isinstance(string, str) and string for string in strings):
+        raise plugin.guard.violation(f"{where} must be a tuple of strings")
+    return strings
+
+
+@dataclass(frozen=True, slots=True)
+class BoundDetector:
+    plugin: Plugin
+    offer: Any
+    name: str
+
+    def detect(self, shorthand: Shorthand) -> str | None:
+        where = f"detector {self.name!r}"
+        result = self.plugin.guard.call(where, self.offer.detect, shorthand)
+        if result is not None and not isinstance(result, str):
+            raise self.plugin.guard.violation(f"{where} returned {type(result).__name__}, not a string or None")
+        return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundGetter:
+    plugin: Plugin
+    offer: Any
+    schemes: tuple[str, ...]
+    #: ``None``: arguments belong to the URL, so any is allowed.
+    arguments: frozenset[str] | None
+    core_arguments: frozenset[str]
+    local: bool
+
+    def check(self, package: PackageAddress) -> PackageAddress:
+        self._check_argument_names(package)
+        checked = self._optional("check", package)
+        if checked is None:
+            return package
+        if not isinstance(checked, PackageAddress) or checked.arguments != package.arguments:
+            raise self.plugin.guard.violation("check must return a PackageAddress with the same arguments, or None")
+        return checked
+
+    def _check_argument_names(self, package: PackageAddress) -> None:
+        for name in package.arguments:
+            if name in CORE_ARGUMENTS:
+                if name not in self.core_arguments:
+                    raise AddressError(f"{name}= has no meaning for {package.getter} addresses")
+            elif self.arguments is not None and name not in self.arguments:
+                known = ", ".join(sorted(self.arguments | self.core_arguments)) or "none"
+                raise AddressError(
+                    f"{package.getter} addresses have no argument {printable(name)!r}", hint=f"arguments: {known}"
+                )
+
+    def demands(self, package: PackageAddress) -> tuple[Demand, ...]:
+        result = self._optional("demands", package)
+        demands = tuple(self.plugin.guard.iterate("demands", result)) if result is not None else ()
+        if not all(isinstance(demand, Demand) for demand in demands):
+            raise self.plugin.guard.violation("demands must yield Demand values")
+        return demands
+
+    def resolve(self, package: PackageAddress, context: Context) -> Pin | Elsewhere | None:
+        result = self._optional("resolve", package, context)
+        if result is None:
+            return None
+        if isinstance(result, Elsewhere):
+            return self._elsewhere(result, "resolve")
+        if not isinstance(result, Pin) or not isinstance(result.package, PackageAddress):
+            raise self.plugin.guard.violation(f"resolve returned {type(result).__name__}, not a Pin, Elsewhere or None")
+        if not isinstance(result.id, str) or not result.id:
+            raise self.plugin.guard.violation("resolve returned a Pin without an id")
+        if result.package.getter not in self.schemes:
+            raise self.plugin.guard.violation("resolve returned a Pin of somebody else's package")
+        self.check(result.package)
+        digests: dict[Any, Any] = self.plugin.guard.call("the digests of a Pin", dict, result.digests)
+        if not all(isinstance(text, str) for pair in digests.items() for text in pair):
+            raise self.plugin.guard.violation("the digests of a Pin must map strings to strings")
+        return replace(result, digests=digests)
+
+    def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:
+        result = self.plugin.guard.call("fetch", self.offer.fetch, pin, wants, context)
+        if isinstance(result, Blob):
+            return self._blob(result)
+        if isinstance(result, Members):
+            return Members(self.plugin.guard.members("fetch", result.items), strict=result.strict is True)
+        if isinstance(result, Elsewhere):
+            if pin.id is not None:
+                raise self.plugin.guard.violation("fetch returned Elsewhere after resolve had given an identity")
+            return self._elsewhere(result, "fetch")
+        raise self.plugin.guard.violation(
+            f"fetch returned {type(result).__name__}, not a Blob, Members or Elsewhere"
+        )
+
+    def _elsewhere(self, result: Elsewhere, where: str) -> Elsewhere:
+        if not isinstance(result.address, str):
+            raise self.plugin.guard.violation(f"{where} returned an Elsewhere whose address is not a string")
+        return result
+
+    def _blob(self, blob: Blob) -> Blob:
+        if not _is_sound(blob):
+            raise self.plugin.guard.violation("fetch returned a Blob with fields of wrong types")
+        return replace(blob, chunks=self.plugin.guard.chunks("fetch", blob.chunks))
+
+    def _optional(self, method: str, *arguments: object) -> Any:
+        function = getattr(self.offer, method, None)
+        return None if function is None else self.plugin.guard.call(method, function, *arguments)
+
+
+def _is_sound(blob: Any) -> bool:
+    """Whether the fields have the types that they are annotated with; a plugin need not be type-checked."""
+    return (
+        (blob.size is None or (type(blob.size) is int and blob.size >= 0))
+        and isinstance(blob.digests, tuple)
+        and all(isinstance(digest, Digest) for digest in blob.digests)
+        and all(text is None or isinstance(text, str) for text in (blob.name, blob.media_type, blob.format))
+    )
+
+
+def bind_getter(plugin: Plugin, offer: Any) -> BoundGetter:
+    schemes = _strings(plugin, offer, "schemes")
+    for scheme in schemes:
+        if not _SCHEME.fullmatch(scheme):
+            raise plugin.guard.violation(f"{printable(scheme)!r} is not a scheme (a-z, then a-z 0-9 + . -)")
+    arguments: frozenset[str] | None = frozenset()
+    if hasattr(offer, "arguments"):
+        arguments = None if offer.arguments is None else frozenset(_strings(plugin, offer, "arguments"))
+    core_arguments = frozenset(CORE_ARGUMENTS)
+    if hasattr(offer, "core_arguments"):
+        core_arguments = frozenset(_strings(plugin, offer, "core_arguments"))
+        if not core_arguments <= set(CORE_ARGUMENTS):
+            raise plugin.guard.violation(f"core_arguments can only be {', '.join(CORE_ARGUMENTS)}")
+    return BoundGetter(
+        plugin=plugin,
+        offer=offer,
+        schemes=schemes,
+        arguments=arguments,
+        core_arguments=core_arguments,
+        local=getattr(offer, "local", False) is True,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundUnpacker:
+    plugin: Plugin
+    offer: Any
+    names: tuple[str, ...]
+    suffixes: tuple[str, ...]
+    media_types: tuple[str, ...]
+
+    def unpack(self, archive: Archive, context: Context) -> Members:
+        where = f"unpacker {self.names[0]!r}"
+        items: Iterable[Member] = self.plugin.guard.call(where, self.offer.unpack, archive, context)
+        return Members(self.plugin.guard.members(where, items), strict=True)
+
+
+def bind_unpacker(plugin: Plugin, offer: Any) -> BoundUnpacker:
+    names = _strings(plugin, offer, "names")
+    if not names:
+        raise plugin.guard.violation(f"{type(offer).__name__}.names is empty")
+    return BoundUnpacker(
+        plugin=plugin,
+        offer=offer,
+        names=names,
+        suffixes=tuple(suffix.lower() for suffix in _strings(plugin, offer, "suffixes")),
+        media_types=tuple(media_type.lower() for media_type in _strings(plugin, offer, "media_types")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BoundCredentials:
+    plugin: Plugin
+    offer: Any
+    name: str
+
+    def lookup(self, origin: Origin, path: str) -> Credential | None:
+        where = f"credentials {self.name!r}"
+        result = self.plugin.guard.call(where, self.offer.lookup, origin, path)
+        if result is not None and not (isinstance(result, Credential) and isinstance(result.secret, Secret)):
+            raise self.plugin.guard.violation(f"{where} returned something that is not a Credential with a Secret")
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class BoundVerifier:
+    plugin: Plugin
+    offer: Any
+    name: str
+    gates: frozenset[Gate]
+
+    def verify(self, gate: Gate, subject: Pin | Archive | Tree, context: Context) -> str | None:
+        where = f"verifier {self.name!r}"
+        result = self.plugin.guard.call(where, self.offer.verify, gate, subject, context)
+        if result is not None and not isinstance(result, str):
+            raise self.plugin.guard.violation(f"{where} returned {type(result).__name__}, not a string or None")
+        return result
+
+
+def bind_verifier(plugin: Plugin, offer: Any, name: str) -> BoundVerifier:
+    gates = frozenset(plugin.guard.iterate("gates", plugin.guard.call("gates", lambda: offer.gates)))
+    if not gates or not all(isinstance(gate, Gate) for gate in gates):
+        raise plugin.guard.violation(f"the gates of verifier {name!r} must be of getmodules.Gate")
+    return BoundVerifier(plugin, offer, name, gates)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundProgress:
+    plugin: Plugin
+    offer: Any
+    name: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def open(self, stream: Any) -> Progress:
+        progress = self.plugin.guard.call(f"progress {self.name!r}", self.offer.open, stream)
+        if not isinstance(progress, Progress):
+            raise self.plugin.guard.violation(f"progress {self.name!r} did not open a getmodules.Progress")
+        return progress
+
+
+def first_credential(
+    credentials: Iterable[BoundCredentials], origin: Origin, path: str
+) -> Credential | None:
+    """The first answer wins; ``None`` means: not mine, ask the next."""
+    answers: Iterator[Credential | None] = (each.lookup(origin, path) for each in credentials)
+    return next((answer for answer in answers if answer is not None), None)

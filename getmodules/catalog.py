@@ -1,0 +1,185 @@
+"""What plugins offer, as tables that never change: after this, dispatch is a lookup.
+
+Two claims on one name make that name unusable, with an error that names both; every other name works. What the
+core calls later is never the plugin's object itself but one of the bound wrappers here, which supply the
+defaults of what a plugin left out and check what it returns.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
+
+from getmodules.bound import (
+    BoundCredentials,
+    BoundDetector,
+    BoundGetter,
+    BoundProgress,
+    BoundUnpacker,
+    BoundVerifier,
+    bind_getter,
+    bind_unpacker,
+    bind_verifier,
+)
+from getmodules.errors import PluginConflictError, PluginError, UnknownSchemeError
+from getmodules.plugins import Plugin
+from getmodules.redact import printable
+
+T = TypeVar("T")
+
+#: Schemes that a distribution of ours brings, for the hint of an unknown scheme.
+KNOWN_DISTRIBUTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "s3": "getmodules-s3",
+        "gcs": "getmodules-gcs",
+        "gs": "getmodules-gcs",
+        "hg": "getmodules-hg",
+        "azure": "getmodules-azure",
+        "example": "getmodules-example",
+    }
+)
+
+
+class Table(Generic[T]):
+    """Names to offers. A name that two plugins claim raises when it is asked for, and only then."""
+
+    def __init__(self, kind: str, claims: Iterable[tuple[str, Plugin, T]]) -> None:
+        self._kind = kind
+        self._offers: dict[str, T] = {}
+        self._owners: dict[str, list[Plugin]] = {}
+        for name, plugin, offer in claims:
+            self._offers.setdefault(name, offer)
+            self._owners.setdefault(name, []).append(plugin)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._offers
+
+    @property
+    def names(self) -> list[str]:
+        return sorted(self._offers)
+
+    def __getitem__(self, name: str) -> T:
+        owners = self._owners[name]
+        if len(owners) > 1:
+            raise self._conflict(name, owners)
+        return self._offers[name]
+
+    def conflicts(self) -> list[PluginConflictError]:
+        return [self._conflict(name, owners) for name, owners in sorted(self._owners.items()) if len(owners) > 1]
+
+    def _conflict(self, name: str, owners: Sequence[Plugin]) -> PluginConflictError:
+        claimed = " and ".join(str(plugin.guard) for plugin in owners)
+        removable = [plugin.name for plugin in owners if not plugin.first_party] or [owners[-1].name]
+        return PluginConflictError(
+            f"the {self._kind} {name!r} is claimed by {claimed}", hint=f"take one out: --no-plugin {removable[-1]}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalog:
+    plugins: tuple[Plugin, ...]
+    detectors: tuple[BoundDetector, ...]
+    getters: Table[BoundGetter]
+    #: By ``archive=`` name, by suffix and by media type.
+    formats: Table[BoundUnpacker]
+    suffixes: Table[BoundUnpacker]
+    media_types: Table[BoundUnpacker]
+    credentials: tuple[BoundCredentials, ...]
+    verifiers: tuple[BoundVerifier, ...]
+    progress: Table[BoundProgress]
+
+    def getter(self, scheme: str) -> BoundGetter:
+        if scheme not in self.getters:
+            raise self.unknown_scheme(scheme)
+        return self.getters[scheme]
+
+    def unpacker_for_name(self, file_name: str) -> BoundUnpacker | None:
+        """By the longest known suffix."""
+        lower = file_name.lower()
+        suffixes = [suffix for suffix in self.suffixes.names if lower.endswith(suffix) and len(lower) > len(suffix)]
+        return self.suffixes[max(suffixes, key=len)] if suffixes else None
+
+    def unpacker_for_media_type(self, media_type: str) -> BoundUnpacker | None:
+        essence = media_type.partition(";")[0].strip().lower()
+        return self.media_types[essence] if essence in self.media_types else None
+
+    def conflicts(self) -> list[PluginConflictError]:
+        tables = (self.getters, self.formats, self.suffixes, self.media_types, self.progress)
+        return [conflict for table in tables for conflict in table.conflicts()]
+
+    def unknown_scheme(self, scheme: str) -> UnknownSchemeError:
+        hints = []
+        if scheme in KNOWN_DISTRIBUTIONS:
+            hints.append(f"pip install {KNOWN_DISTRIBUTIONS[scheme]}")
+        if near := difflib.get_close_matches(scheme, self.getters.names, n=1):
+            hints.append(f"did you mean {near[0]}?")
+        for plugin in self.plugins:
+            if plugin.error is not None:
+                hints.append(f"a plugin did not load: {plugin.error.message}")
+            elif plugin.left_out is not None:
+                hints.append(f"the plugin {plugin.name!r} was left out: {plugin.left_out}")
+        hints.append(f"known schemes: {', '.join(self.getters.names)}")
+        return UnknownSchemeError(f"no plugin brings the scheme {printable(scheme)!r}", hint="; ".join(hints))
+
+
+def build(plugins: Iterable[Plugin]) -> Catalog:
+    """The tables. A plugin whose offer breaks its port joins the failed ones, with everything else it offers."""
+    accepted: list[Plugin] = []
+    bound: list[tuple[Plugin, dict[str, list[Any]]]] = []
+    for plugin in plugins:
+        try:
+            wrapped = {hook: [_BIND[hook](plugin, offer) for offer in offers] for hook, offers in plugin.offers.items()}
+        except PluginError as error:
+            from dataclasses import replace
+
+            plugin, wrapped = replace(plugin, offers={}, error=error), {}
+        accepted.append(plugin)
+        bound.append((plugin, wrapped))
+
+    def offers(hook: str) -> list[tuple[Plugin, Any]]:
+        return [(plugin, offer) for plugin, wrapped in bound for offer in wrapped.get(hook, ())]
+
+    def table(kind: str, hook: str, names: str) -> Table[Any]:
+        return Table(kind, [(name, plugin, o) for plugin, o in offers(hook) for name in getattr(o, names)])
+
+    return Catalog(
+        plugins=tuple(accepted),
+        detectors=tuple(sorted((o for _, o in offers("getmodules_detectors")), key=_detector_rank)),
+        getters=table("scheme", "getmodules_getters", "schemes"),
+        formats=table("archive format", "getmodules_unpackers", "names"),
+        suffixes=table("suffix", "getmodules_unpackers", "suffixes"),
+        media_types=table("media type", "getmodules_unpackers", "media_types"),
+        credentials=tuple(o for _, o in offers("getmodules_credentials")),
+        verifiers=tuple(o for _, o in offers("getmodules_verifiers")),
+        progress=table("progress", "getmodules_progress", "names"),
+    )
+
+
+def _detector_rank(detector: BoundDetector) -> int:
+    """Forges first, then strangers, then paths: a plugin can add shorthand, not take ours over."""
+    if not detector.plugin.first_party:
+        return 1
+    return 2 if detector.name == "file" else 0
+
+
+def _named(bound: Callable[[Plugin, Any, str], Any]) -> Callable[[Plugin, Any], Any]:
+    def bind(plugin: Plugin, offer: Any) -> Any:
+        name = plugin.guard.call("its name", lambda: offer.name)
+        if not isinstance(name, str) or not name:
+            raise plugin.guard.violation(f"the name of {type(offer).__name__} is not a string")
+        return bound(plugin, offer, name)
+
+    return bind
+
+
+_BIND: dict[str, Callable[[Plugin, Any], Any]] = {
+    "getmodules_detectors": _named(BoundDetector),
+    "getmodules_getters": bind_getter,
+    "getmodules_unpackers": bind_unpacker,
+    "getmodules_credentials": _named(BoundCredentials),
+    "getmodules_verifiers": _named(bind_verifier),
+    "getmodules_progress": _named(BoundProgress),
+}

@@ -1,0 +1,46 @@
+"""Checksum files, as GNU coreutils and BSD write them."""
+
+from __future__ import annotations
+
+import re
+
+from getmodules.digest import STRONG, WEAK, Digest
+from getmodules.errors import VerificationError
+from getmodules.redact import printable
+
+_GNU = re.compile(r"\\?(?P<hex>[0-9A-Fa-f]{32,128}) [ *](?P<name>.+)")
+_BSD = re.compile(r"(?P<algorithm>[A-Za-z0-9-]+) ?\((?P<name>.+)\) ?= ?(?P<hex>[0-9A-Fa-f]{32,128})")
+_BY_LENGTH = {length: name for name, length in (*WEAK.items(), *STRONG.items())}
+
+
+def checksum_for(text: str, file_name: str) -> Digest:
+    """The strongest checksum that ``text`` has for ``file_name``; two that disagree are none."""
+    found: dict[str, set[str]] = {}
+    for line in text.splitlines():
+        digest = _digest(line.strip(), file_name)
+        if digest is not None:
+            found.setdefault(digest.algorithm, set()).add(digest.hex)
+    for algorithm in (*reversed(tuple(STRONG)), *reversed(tuple(WEAK))):
+        digests = found.get(algorithm, set())
+        if len(digests) > 1:
+            raise VerificationError(f"the checksum file has two {algorithm} checksums for {printable(file_name)!r}")
+        if digests:
+            return Digest(algorithm, digests.pop())
+    raise VerificationError(
+        f"the checksum file has no checksum for {printable(file_name)!r}",
+        hint="lines are written 'HEX  NAME' (GNU) or 'SHA256 (NAME) = HEX' (BSD); the name must be the archive's",
+    )
+
+
+def _digest(line: str, file_name: str) -> Digest | None:
+    match = _GNU.fullmatch(line)
+    algorithm = _BY_LENGTH.get(len(match["hex"]), "") if match else ""
+    if match is None:
+        match = _BSD.fullmatch(line)
+        algorithm = match["algorithm"].lower().replace("-", "") if match else ""
+    if match is None or match["name"].rpartition("/")[2] != file_name:
+        return None
+    try:
+        return Digest(algorithm, match["hex"].lower())
+    except ValueError:
+        return None

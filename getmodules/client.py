@@ -1,0 +1,110 @@
+"""The library's face: one configuration, many calls, any number of threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from getmodules import catalog, demands, detection, plugins
+from getmodules.config import limits_from, selection_from
+from getmodules.limits import Limits
+from getmodules.model import Installed, ModuleAddress, Request, Resolved, Want
+from getmodules.pipeline import Means, install, resolve_address
+from getmodules.ports import Progress
+from getmodules.privatedir import Sweeper
+from getmodules.redact import redact
+
+StrPath = str | os.PathLike[str]
+
+
+class Client:
+    """Gets modules. It is not changed by use, so that many threads can share one.
+
+    ``plugins`` are the program's own, besides the installed ones; ``without_plugins`` names installed ones
+    that stay out. Limits and plugins are also set by the environment (``GETMODULES_LIMIT_*``,
+    ``GETMODULES_PLUGINS``), which is read here, once.
+    """
+
+    def __init__(
+        self,
+        *,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+        plugins: Sequence[object] = (),
+        without_plugins: Iterable[str] = (),
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        settings = os.environ if environ is None else environ
+        self._limits = limits or limits_from(settings)
+        self._progress = progress or Progress()
+        self._catalog = _catalog(selection_from(settings, without_plugins), plugins)
+        self._sweeper = Sweeper()
+
+    @property
+    def catalog(self) -> catalog.Catalog:
+        """What the plugins offer, and how each of them fared."""
+        return self._catalog
+
+    def detect(self, source: str, *, base: StrPath | None = None) -> ModuleAddress:
+        """The canonical address of ``source``; pure and offline."""
+        return self.explain(source, base=base).address
+
+    def explain(self, source: str, *, base: StrPath | None = None) -> detection.Detected:
+        """As :meth:`detect`, with the steps of the detector chain."""
+        return detection.detect(source, self._catalog, base=None if base is None else os.fspath(base))
+
+    def resolve(
+        self,
+        source: str,
+        *,
+        base: StrPath | None = None,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> Resolved:
+        """What ``source`` means today, as a pinned address; nothing is fetched for it.
+
+        Raises ``FetchError`` (``fetch/no-identity``) where only fetching would tell.
+        """
+        address = self.detect(source, base=base)
+        return resolve_address(redact(source), address, self._means(limits, progress))
+
+    def get(
+        self,
+        source: str,
+        dest: StrPath,
+        *,
+        base: StrPath | None = None,
+        expect: str | None = None,
+        force: bool = False,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> Installed:
+        """Install ``source`` as the directory ``dest``, which must be absent or empty.
+
+        ``expect`` is ``sha256:…`` of the archive's bytes or ``h1:…`` of the installed tree. ``force`` replaces
+        a directory. On any error, cancelling included, ``dest`` is as it was.
+        """
+        address = self.detect(source, base=base)
+        want = Want(
+            subdir=address.subdir,
+            dest=Path(os.path.abspath(dest)),
+            source=redact(source),
+            address=address.display(),
+        )
+        request = Request(package=address.package, wants=(want,), demands=demands.of_expectation(expect))
+        (installed,) = install(request, self._means(limits, progress), force=force)
+        return replace(installed, path=Path(dest))
+
+    def _means(self, limits: Limits | None, progress: Progress | None) -> Means:
+        return Means(
+            catalog=self._catalog,
+            limits=limits or self._limits,
+            progress=progress or self._progress,
+            sweeper=self._sweeper,
+        )
+
+
+def _catalog(selection: plugins.Selection, own: Sequence[object]) -> catalog.Catalog:
+    return catalog.build(plugins.load(selection, own))

@@ -1,0 +1,126 @@
+"""From what a getter handed over to members: spooled, judged, and with the right unpacker.
+
+A blob passes the second gate here, before anything reads it as an archive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from getmodules import demands as demanded
+from getmodules.bound import BoundUnpacker
+from getmodules.catalog import Catalog
+from getmodules.digest import Digest
+from getmodules.errors import AddressError, ConfigError, LockMismatchError, UnsupportedContentError
+from getmodules.expected import expected_checksum, servers_checksums
+from getmodules.journey import Journey
+from getmodules.model import Archive, Blob, Demand, Evidence, Gate, Kind, Member, Members
+from getmodules.ports import Context, Phase
+from getmodules.redact import printable
+from getmodules.spool import OWN_ALGORITHM, spool
+from getmodules.tree import read_file
+from getmodules.treatment import Treatment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """Members to write, and what is known of the bytes that they come from."""
+
+    members: Members
+    #: The archive's own digest and size; ``None`` where there is no archive.
+    digest: Digest | None = None
+    packed_bytes: int | None = None
+    digests: Mapping[str, str] = field(default_factory=dict)
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def id(self) -> str | None:
+        return None if self.digest is None else str(self.digest)
+
+
+def receive(
+    fetched: Blob | Members,
+    journey: Journey,
+    demands: tuple[Demand, ...],
+    directory: Path,
+    catalog: Catalog,
+    context: Context,
+) -> Content:
+    """What arrived, as members that may be written. A blob is spooled into ``directory``."""
+    treatment = journey.treatment(catalog)
+    if isinstance(fetched, Members):
+        _refuse_what_needs_bytes(treatment, demands)
+        return Content(members=fetched)
+    plan = _unpacker(fetched, treatment, catalog)
+    demands = (*demands, *_bytes_demands(fetched, journey, catalog, context))
+    context.phase(Phase.DOWNLOADING, fetched.size)
+    archive = spool(fetched, directory / "package", demanded.algorithms(demands), context)
+    context.phase(Phase.VERIFYING)
+    evidence = demanded.judge(Gate.BYTES, archive, demands, catalog.verifiers, context)
+    digest = archive.digests[OWN_ALGORITHM]
+    members = plan.unpack(archive, context) if isinstance(plan, BoundUnpacker) else _single_file(archive, plan)
+    return Content(
+        members=members,
+        digest=digest,
+        packed_bytes=archive.size if isinstance(plan, BoundUnpacker) else None,
+        digests={"archive": str(digest)},
+        evidence=evidence,
+    )
+
+
+def _refuse_what_needs_bytes(treatment: Treatment, demands: tuple[Demand, ...]) -> None:
+    """A directory or a repository has no bytes of its own: a demand on them must fail, not be skipped."""
+    hint = "a directory is verified with --expect h1:…"
+    if treatment.checksum is not None:
+        raise AddressError("checksum= is of an archive's bytes, and this is a directory", hint=hint)
+    if treatment.filename is not None:
+        raise AddressError("filename= is for a single file, and this is a directory")
+    if treatment.archive is not None:
+        raise AddressError("archive= is for a file, and this is a directory")
+    for demand in demands:
+        if demand.gate is Gate.BYTES:
+            if demand.check == demanded.LOCK:
+                raise LockMismatchError("the lock has an archive's digest for what is a directory now")
+            raise ConfigError(f"{demand.by} wants {demand.value} of an archive, and this is a directory", hint=hint)
+
+
+def _bytes_demands(blob: Blob, journey: Journey, catalog: Catalog, context: Context) -> tuple[Demand, ...]:
+    demands = list(demanded.of_promises(blob.digests, "the source"))
+    checksum = expected_checksum(journey, catalog, context)
+    if checksum is not None:
+        demands.append(demanded.of_checksum(checksum, "the address"))
+        if checksum.is_weak:
+            context.notice(f"a {checksum.algorithm} checksum can be forged; sha256 cannot")
+    demands += (demanded.of_checksum(each, "the server") for each in servers_checksums(journey, catalog, context))
+    return tuple(demands)
+
+
+def _unpacker(blob: Blob, treatment: Treatment, catalog: Catalog) -> BoundUnpacker | str:
+    """The unpacker for ``blob``, or the file name under which it is installed as it is."""
+    if blob.format is not None:
+        if blob.format not in catalog.formats:
+            raise UnsupportedContentError(f"there is no unpacker for the format {printable(blob.format)!r}")
+        return catalog.formats[blob.format]
+    if isinstance(treatment.archive, str):
+        return catalog.formats[treatment.archive]
+    name = treatment.filename or blob.name
+    if treatment.archive is False:
+        if not name or "/" in name:
+            raise UnsupportedContentError("the single file has no usable name", hint="name it with filename=NAME")
+        return name
+    unpacker = catalog.unpacker_for_name(blob.name or "")
+    if unpacker is None and blob.media_type is not None:
+        unpacker = catalog.unpacker_for_media_type(blob.media_type)
+    if unpacker is None:
+        known = ", ".join(catalog.formats.names)
+        raise UnsupportedContentError(
+            f"{printable(blob.name or 'what arrived')!r} is no archive that can be recognised by its name",
+            hint=f"archive=FORMAT says what it is ({known}); archive=false installs it as a single file",
+        )
+    return unpacker
+
+
+def _single_file(archive: Archive, name: str) -> Members:
+    return Members((Member(name, Kind.FILE, archive.size, False, lambda: read_file(archive.path)),), strict=True)

@@ -1,0 +1,180 @@
+"""The detector chain: from what was typed to the one canonical address. Pure and offline.
+
+A body that is not URL-like goes to the detectors; the first that knows it gives a longer spelling, which goes
+round again until it is URL-like. Then the getter that the scheme names has its say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from getmodules.address import (
+    check_url,
+    is_url_like,
+    join_subdirs,
+    merge_arguments,
+    parse,
+)
+from getmodules.archive.paths import member_path
+from getmodules.catalog import Catalog
+from getmodules.digest import Digest
+from getmodules.errors import AddressError, GetModulesError, UnsafeContentError
+from getmodules.model import Arguments, ModuleAddress, PackageAddress, SourceAddress
+from getmodules.ports import Shorthand
+from getmodules.redact import printable, redact
+from getmodules.treatment import CHECKSUM_FILE, parse_archive, parse_checksum
+
+MAX_ROUNDS = 8
+
+
+class Step(NamedTuple):
+    """One round of the chain, for ``detect --explain``."""
+
+    detector: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    address: ModuleAddress
+    steps: tuple[Step, ...]
+
+
+def detect(source: str, catalog: Catalog, *, base: str | None = None) -> Detected:
+    """The canonical address of ``source``; relative paths start at ``base``, and without one are an error."""
+    try:
+        return _detect(source, catalog, base)
+    except GetModulesError as error:
+        raise error.at(printable(redact(source), 500)) from error.__cause__
+
+
+def detect_elsewhere(source: str, catalog: Catalog) -> ModuleAddress:
+    """The address that a server named. Whatever is wrong with it is the server's fault, not the user's."""
+    try:
+        address = _detect(source, catalog, None).address
+    except AddressError as error:
+        raise UnsafeContentError(
+            f"the server sent us on to an address that cannot be used: {error.message}",
+            part="elsewhere",
+            address=printable(redact(source), 500),
+        ) from error
+    if is_local(address.package, catalog):
+        raise _local_source(source)
+    checksum = parse_checksum(address.package.arguments)
+    if isinstance(checksum, str) and is_local(_detect(checksum, catalog, None).address.package, catalog):
+        raise _local_source(source)
+    return address
+
+
+def is_local(package: PackageAddress, catalog: Catalog) -> bool:
+    return catalog.getter(package.getter).local or check_url(package.url).scheme == "file"
+
+
+def _local_source(source: str) -> UnsafeContentError:
+    return UnsafeContentError(
+        "the server sent us on to something on this machine; a remote answer never names a local source",
+        part="local-source",
+        address=printable(redact(source), 500),
+    )
+
+
+def _detect(source: str, catalog: Catalog, base: str | None) -> Detected:
+    address = parse(source)
+    steps: list[Step] = []
+    seen: set[tuple[str | None, str]] = set()
+    if address.force is not None:
+        catalog.getter(address.force)
+    while not is_url_like(address.body):
+        if (address.force, address.body) in seen or len(seen) == MAX_ROUNDS:
+            trail = " → ".join(printable(step.address) for step in steps)
+            raise AddressError(f"the detectors go round in circles: {trail}")
+        seen.add((address.force, address.body))
+        address, step = _one_round(address, catalog, base)
+        steps.append(step)
+    return Detected(_finish(address, catalog, base), tuple(steps))
+
+
+def _one_round(address: SourceAddress, catalog: Catalog, base: str | None) -> tuple[SourceAddress, Step]:
+    shorthand = Shorthand(address.body, address.force, base or None)
+    for detector in catalog.detectors:
+        longer = detector.detect(shorthand)
+        if longer is not None:
+            found = detector.plugin.guard.call(f"what detector {detector.name!r} returned", parse, longer)
+            merged = SourceAddress(
+                force=address.force or found.force,
+                body=found.body,
+                subdir=join_subdirs(found.subdir, address.subdir),
+                arguments=merge_arguments(found.arguments.items_typed, address.arguments.items_typed),
+            )
+            return merged, Step(detector.name, redact(longer))
+    raise _nobody_knows(address, catalog)
+
+
+def _nobody_knows(address: SourceAddress, catalog: Catalog) -> GetModulesError:
+    body = address.body
+    shown = printable(redact(body))
+    scheme, colon, rest = body.partition(":")
+    if colon and scheme.lower() in catalog.getters:
+        return AddressError(f"{shown!r} is not complete", hint=f"write {scheme.lower()}://{printable(rest.lstrip('/'))}")
+    if body.startswith("~"):
+        return AddressError(f"{shown!r} begins with '~'", hint="the shell expands ~ at the start of a word; write the path")
+    if colon and scheme.isalnum() and not rest.startswith(("/", "\\")) and "@" not in body and "." not in scheme:
+        return catalog.unknown_scheme(scheme.lower())
+    hint = f"for a directory write ./{shown}"
+    if body.startswith("/"):
+        hint = "an absolute path begins with one '/'"
+    elif body.count("/") in (2, 3):
+        hint += "; registry addresses (namespace/name/system) need a registry"
+    elif "." in body.partition("/")[0]:
+        hint += f"; for a URL write https://{shown}"
+    return AddressError(f"{shown!r} is no URL, no path, and no shorthand that a detector knows", hint=hint)
+
+
+def _finish(address: SourceAddress, catalog: Catalog, base: str | None) -> ModuleAddress:
+    scheme, colon, rest = address.body.partition("://")
+    scheme = scheme.lower()
+    name = address.force or scheme
+    getter = catalog.getter(name)
+    arguments = _check_core_arguments(address.arguments, catalog, base)
+    url = str(check_url(f"{scheme}{colon}{rest}"))
+    package = PackageAddress(getter=name, url=url, arguments=arguments, forced=address.force is not None)
+    package = getter.check(package)
+    if address.subdir and package.url.endswith("/"):
+        package = replace(package, url=package.url.rstrip("/"))
+        if package.url.endswith(":"):
+            raise AddressError("the root directory has no subdirectory to install", hint="write the whole path")
+    return ModuleAddress(package=package, subdir=address.subdir)
+
+
+def _check_core_arguments(arguments: Arguments, catalog: Catalog, base: str | None) -> Arguments:
+    parse_archive(arguments, catalog.formats.names)
+    filename = arguments.get("filename")
+    if filename is not None:
+        check_filename(filename)
+        if arguments.get("archive") and parse_archive(arguments, catalog.formats.names) is not False:
+            raise AddressError("filename= is for a single file; archive= says that it is none")
+    checksum = parse_checksum(arguments)
+    if isinstance(checksum, Digest) or checksum is None:
+        return arguments
+    # A checksum file is an address of its own; a relative one is only known here, next to its base.
+    package = _detect(checksum, catalog, base).address
+    if package.subdir:
+        raise AddressError("a checksum file has no subdirectory")
+    return arguments.with_value("checksum", f"{CHECKSUM_FILE}{package}")
+
+
+def check_filename(name: str) -> None:
+    """One plain path component, under the same rules as names in a package."""
+    try:
+        path = member_path(name)
+    except UnsafeContentError as error:
+        raise _bad_filename(name, error.message) from error
+    if not path or path != name or "/" in path:
+        raise _bad_filename(name, "it is not one path component")
+
+
+def _bad_filename(name: str, why: str) -> AddressError:
+    return AddressError(
+        f"filename={printable(name)!r} cannot be used: {why}", hint="filename= takes one plain name, such as module.tf"
+    )

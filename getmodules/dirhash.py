@@ -1,0 +1,34 @@
+"""Schemes that turn a list of names and content digests into one string, as the Go world writes them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+
+from getmodules.errors import ContentError
+
+#: One file: its name with ``/``, and the raw sha256 of its content.
+Named = tuple[str, bytes]
+
+
+def h1(files: Iterable[Named]) -> str:
+    """base64 of sha256 over ``<hex sha256>  <name>`` lines, sorted by the bytes of the names."""
+    lines = sorted((os.fsencode(name), digest) for name, digest in files)
+    total = hashlib.sha256()
+    for name, digest in lines:
+        if b"\n" in name:
+            raise ContentError("h1 is not defined for a name with a newline")
+        total.update(b"%s  %s\n" % (digest.hex().encode(), name))
+    return "h1:" + base64.b64encode(total.digest()).decode()
+
+
+#: Hash schemes over a list of files, by prefix. A new scheme is one more row.
+TREE_SCHEMES: Mapping[str, Callable[[Iterable[Named]], str]] = MappingProxyType({"h1": h1})
+
+
+def link_to_directory_digest(target: str) -> bytes:
+    """What a link to a directory counts as: our one extension of h1, for monorepos that have such links."""
+    return hashlib.sha256(b"\0link\0" + os.fsencode(target)).digest()

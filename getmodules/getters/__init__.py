@@ -1,0 +1,1 @@
+"""The first-party plugins, on the same hooks as everybody else's."""

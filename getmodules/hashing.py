@@ -1,0 +1,61 @@
+"""Hashes of what lies on this machine: ``h1:`` of a directory or a zip, ``zh:`` of a file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from getmodules.dirhash import TREE_SCHEMES, Named, link_to_directory_digest
+from getmodules.errors import UnsafeContentError
+from getmodules.model import Kind, Member
+from getmodules.redact import printable
+from getmodules.tree import read_file, walk
+
+
+def hash_tree(path: str | os.PathLike[str], scheme: str = "h1") -> str:
+    """The hash of everything below the directory ``path``, dot files included."""
+    return TREE_SCHEMES[scheme](_tree_digests(Path(path)))
+
+
+def hash_zip(path: str | os.PathLike[str], scheme: str = "h1") -> str:
+    """The hash of a zip's entries under their raw names; stored directories count as empty files."""
+    return TREE_SCHEMES[scheme](_zip_digests(Path(path)))
+
+
+def hash_file(path: str | os.PathLike[str]) -> str:
+    """``zh:`` and the sha256 of a file's bytes."""
+    return "zh:" + _file_digest(Path(path)).hex()
+
+
+def _file_digest(path: Path) -> bytes:
+    digest = hashlib.sha256()
+    for chunk in read_file(path):
+        digest.update(chunk)
+    return digest.digest()
+
+
+def _tree_digests(root: Path) -> Iterator[Named]:
+    """Every file and link below ``root`` with the digest that h1 counts for it."""
+    real_root = os.path.realpath(root)
+    for member in walk(root):
+        if member.kind is Kind.FILE:
+            yield member.name, _file_digest(root / member.name)
+        elif member.kind is Kind.SYMLINK:
+            yield member.name, _link_digest(root, real_root, member)
+        elif member.kind is Kind.SPECIAL:
+            shown = printable(member.name)
+            raise UnsafeContentError(f"{shown!r} is a device, fifo or socket: it has no hash", part="special-file")
+
+
+def _link_digest(root: Path, real_root: str, member: Member) -> bytes:
+    shown = f"the link {printable(member.name)!r} to {printable(member.target)!r}"
+    try:
+        real = os.path.realpath(root / member.name, strict=True)
+    except OSError as error:
+        raise UnsafeContentError(f"{shown} leads nowhere: {error.strerror}", part="link-dangling") from error
+    if os.path.commonpath([real_root, real]) != real_root or os.path.isabs(member.target):
+        raise UnsafeContentError(f"{shown} leaves the directory", part="link-escapes")
+    return link_to_directory_digest(member.target) if os.path.isdir(real) else _file_digest(Path(real))
+

@@ -1,0 +1,88 @@
+"""From an address to the place that really has the package: resolving, and following "ask there instead"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from posixpath import basename
+from urllib.parse import unquote
+
+from getmodules.address import check_url, join_subdirs, merge_arguments
+from getmodules.bound import BoundGetter
+from getmodules.catalog import Catalog
+from getmodules.detection import detect_elsewhere
+from getmodules.digest import Digest
+from getmodules.errors import FetchError
+from getmodules.model import CORE_ARGUMENTS, Arguments, Elsewhere, ModuleAddress, PackageAddress, Pin
+from getmodules.ports import Context, Phase
+from getmodules.treatment import Treatment, parse_checksum
+
+MAX_HOPS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Journey:
+    """Where a package is looked for now. ``subdir`` is what the servers on the way put in front of the wants'."""
+
+    package: PackageAddress
+    subdir: str = ""
+    hops: int = 0
+    #: Checksums that a server named where the user had already named one: both must hold.
+    more_checksums: tuple[Arguments, ...] = ()
+
+    def getter(self, catalog: Catalog) -> BoundGetter:
+        return catalog.getter(self.package.getter)
+
+    def treatment(self, catalog: Catalog) -> Treatment:
+        return Treatment.of(self.package.arguments, catalog.formats.names)
+
+    @property
+    def for_getter(self) -> PackageAddress:
+        """What the getter sees: the core's own arguments are taken off."""
+        return self.package.with_arguments(self.package.arguments.without(*CORE_ARGUMENTS))
+
+    @property
+    def file_name(self) -> str:
+        return unquote(basename(check_url(self.package.url).path))
+
+    def pinned(self, pin: Pin) -> PackageAddress:
+        """The pin's package with the core's arguments back on, since they shape what is installed."""
+        own = self.package.arguments.only(*CORE_ARGUMENTS).items_typed
+        return pin.package.with_arguments(merge_arguments(pin.package.arguments.items_typed, own))
+
+    def with_checksum(self, digest: Digest) -> PackageAddress:
+        return self.package.with_arguments(self.package.arguments.with_value("checksum", str(digest)))
+
+    def onward(self, elsewhere: Elsewhere, catalog: Catalog) -> Journey:
+        """The next hop. What the user typed holds there too; a server can add to it, not take it away."""
+        if self.hops == MAX_HOPS:
+            raise FetchError(f"sent on {MAX_HOPS} times without arriving anywhere", part="too-many-hops")
+        target = detect_elsewhere(elsewhere.address, catalog)
+        own = self.package.arguments.only(*CORE_ARGUMENTS)
+        theirs = target.package.arguments
+        package = target.package.with_arguments(
+            merge_arguments(theirs.without(*own).items_typed, own.items_typed)
+        )
+        conflict = "checksum" in own and parse_checksum(theirs) is not None
+        return Journey(
+            package=catalog.getter(package.getter).check(package),
+            subdir=join_subdirs(target.subdir, self.subdir),
+            hops=self.hops + 1,
+            more_checksums=(*self.more_checksums, theirs.only("checksum")) if conflict else self.more_checksums,
+        )
+
+
+def resolve(journey: Journey, catalog: Catalog, context: Context) -> tuple[Journey, Pin]:
+    """The identity of the package, where there is a cheap one; a pin without an id where there is none."""
+    while True:
+        context.checkpoint()
+        context.phase(Phase.RESOLVING)
+        answer = journey.getter(catalog).resolve(journey.for_getter, context)
+        if not isinstance(answer, Elsewhere):
+            return journey, answer or Pin(package=journey.for_getter)
+        journey = journey.onward(answer, catalog)
+
+
+def module_address(package: PackageAddress, subdir: str) -> ModuleAddress:
+    if subdir and package.url.endswith("/"):
+        package = replace(package, url=package.url.rstrip("/"))
+    return ModuleAddress(package=package, subdir=subdir)

@@ -1,0 +1,1 @@
+"""Packages in OCI registries and image layouts."""

@@ -1,0 +1,64 @@
+"""The grammars of OCI repositories, tags and digests."""
+
+from __future__ import annotations
+
+import re
+
+from getmodules.digest import Digest
+from getmodules.errors import AddressError
+from getmodules.model import Arguments
+from getmodules.redact import printable
+
+MAX_NAME = 255
+
+# The specification's own `[-]*` makes nested repetition that backtracks for ever; `-+` means the same here.
+_PART = r"[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*"
+_REPOSITORY = re.compile(rf"{_PART}(?:/{_PART})*", re.ASCII)
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
+_SUFFIX = re.compile(r"(?P<name>[^@:]+)(?::(?P<tag>[^@:/]+))?(?:@(?P<digest>[^@/]+))?", re.ASCII)
+
+
+def check_repository(registry: str, name: str) -> None:
+    """``name`` is a repository of ``registry`` (host and port), or an :class:`AddressError` says why not."""
+    if not name:
+        raise AddressError("there is no repository in this address", hint="write oci://HOST/REPOSITORY")
+    if len(registry) + 1 + len(name) > MAX_NAME:
+        raise AddressError(f"registry and repository are longer than {MAX_NAME} characters")
+    if _REPOSITORY.fullmatch(name):
+        return
+    suffix = _SUFFIX.fullmatch(name)
+    if suffix is not None and _REPOSITORY.fullmatch(suffix["name"]) and suffix["name"] != name:
+        argument = f"digest={suffix['digest']}" if suffix["digest"] else f"tag={suffix['tag']}"
+        raise AddressError(
+            f"the repository name {printable(name)!r} has a tag or digest attached",
+            hint=f"write oci://{registry}/{suffix['name']}?{printable(argument)}",
+        )
+    hint = "repository names are lower case" if name != name.lower() else "allowed: a-z 0-9 . _ - and / between parts"
+    raise AddressError(f"{printable(name)!r} is not a repository name", hint=hint)
+
+
+def check_version(arguments: Arguments) -> None:
+    """``tag=`` or ``digest=`` are what they should be, and not both."""
+    tag, digest = arguments.get("tag"), arguments.get("digest")
+    if tag is not None and digest is not None:
+        raise AddressError("tag and digest exclude each other", hint="the digest alone is the safer one")
+    if tag is not None:
+        check_tag(tag)
+    if digest is not None:
+        parse_digest(digest)
+
+
+def check_tag(tag: str) -> None:
+    if _TAG.fullmatch(tag):
+        return
+    hint = "a version's '+' is written '_' in tags" if "+" in tag else "allowed: A-Z a-z 0-9 _ . - (at most 128)"
+    if "//" in tag:
+        hint = "a subdirectory stands before the '?'"
+    raise AddressError(f"{printable(tag)!r} is not a tag", hint=hint)
+
+
+def parse_digest(text: str) -> Digest:
+    try:
+        return Digest.parse(text)
+    except ValueError as error:
+        raise AddressError(f"{printable(text)!r} is not a digest: {error}") from None

@@ -1,0 +1,179 @@
+"""Private working directories that cannot outlive their process unnoticed.
+
+Each is called ``.getmodules-<random>`` and holds a file ``lock``, exclusively locked by its living owner. Pids
+are used again and clocks jump, but such a lock ends with its process, whatever ended it. Both sides of the
+protocol are here, because only together they have no race:
+
+* the owner makes the directory, then the file, then takes the lock, and looks whether the file is still there;
+  at any sign of a sweeper it takes a new name and starts over;
+* a sweeper removes a directory without the file only if it is empty (a newborn's owner then starts over), and
+  any other only with the lock in hand: first what is in it, then the file, then the directory.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import stat
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from getmodules.errors import InstallError
+from getmodules.locking import Lock, try_lock
+from getmodules.redact import printable
+from getmodules.removal import remove_contents
+
+LOCK_NAME = "lock"
+_PREFIX = ".getmodules-"
+#: Strict on purpose: a directory that somebody else called ``.getmodules-backup`` is none of ours.
+_NAME = re.compile(rf"{re.escape(_PREFIX)}[0-9a-f]{{16}}")
+_CREATE_ATTEMPTS = 100
+#: A second look costs nothing, and picks up what an error that passes (too many open files, a file that a
+#: scanner held) left behind.
+_REMOVE_ROUNDS = 3
+_LOCK_FLAGS = (
+    os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+)
+
+_log = logging.getLogger("getmodules")
+
+
+class PrivateDirectory:
+    """A directory of mode 0700 in ``parent``, alive as long as this process. :meth:`remove` always works."""
+
+    def __init__(self, parent: Path) -> None:
+        self._parent = parent
+        self._path: Path | None = None
+        self._lock: int | None = None
+
+    @property
+    def path(self) -> Path:
+        assert self._path is not None, "not created, or removed already"
+        return self._path
+
+    def create(self) -> None:
+        """Raises ``OSError``: ``FileNotFoundError`` says that ``parent`` is not there (any more)."""
+        for _ in range(_CREATE_ATTEMPTS):
+            # Set before it exists: an interrupt right after mkdir must not leave it behind.
+            self._path = self._parent / f"{_PREFIX}{os.urandom(8).hex()}"
+            try:
+                os.mkdir(self._path, 0o700)
+            except OSError as error:
+                self._path = None
+                if isinstance(error, FileExistsError):
+                    continue
+                raise
+            if self._take_lock(self._path):
+                return
+            self._close_lock()
+        raise InstallError(
+            f"cannot keep a private directory in {printable(str(self._parent), 1000)}: each one is taken away",
+            hint="is another program cleaning up there?",
+        )
+
+    def _take_lock(self, path: Path) -> bool:
+        """Whether the newborn is ours, and not already a sweeper's."""
+        try:
+            mode = os.stat(path).st_mode
+            if mode & stat.S_IRWXU != stat.S_IRWXU:  # a umask that takes even the owner's rights
+                os.chmod(path, stat.S_IMODE(mode) | stat.S_IRWXU)
+            self._lock = os.open(path / LOCK_NAME, _LOCK_FLAGS | os.O_CREAT, 0o600)
+            return try_lock(self._lock) is not Lock.BUSY and os.path.samestat(
+                os.fstat(self._lock), os.stat(path / LOCK_NAME)
+            )
+        except FileNotFoundError:
+            return False
+
+    def remove(self) -> None:
+        """Remove it with all it holds; may be called again. What resists is logged, to hide no other error."""
+        if self._path is None:
+            return
+        complaints: list[str] = []
+        for _ in range(_REMOVE_ROUNDS):
+            complaints = remove_contents(self._path, keep=(LOCK_NAME,)) or self._remove_itself(self._path)
+            if not complaints:
+                break
+        else:
+            _log.warning(
+                "could not remove %s (%s); the next run tries again",
+                printable(str(self._path), 1000),
+                printable("; ".join(complaints[:3])),
+            )
+        self._close_lock()
+        self._path = None
+
+    def _remove_itself(self, path: Path) -> list[str]:
+        if sys.platform == "win32":
+            self._close_lock()  # an open file cannot be unlinked there, which keeps sweepers out as well
+        try:
+            with suppress(FileNotFoundError):
+                os.unlink(path / LOCK_NAME)
+            with suppress(FileNotFoundError):
+                os.rmdir(path)
+        except OSError as error:
+            return [str(error)]
+        return []
+
+    def _close_lock(self) -> None:
+        if self._lock is not None:
+            lock, self._lock = self._lock, None
+            os.close(lock)
+
+    @classmethod
+    def take_over(cls, path: Path) -> PrivateDirectory | None:
+        """The directory at ``path`` if its owner is dead; ``None`` if it is alive, not ours, or gone by now."""
+        if not _looks_like_ours(path):
+            return None
+        directory = cls(path.parent)
+        try:
+            directory._lock = os.open(path / LOCK_NAME, _LOCK_FLAGS)
+        except FileNotFoundError:
+            with suppress(OSError):  # not empty: then whatever it is, it is not ours
+                os.rmdir(path)
+            return None
+        if stat.S_ISREG(os.fstat(directory._lock).st_mode) and try_lock(directory._lock) is Lock.HELD:
+            directory._path = path
+            return directory
+        directory._close_lock()
+        return None
+
+
+class Sweeper:
+    """Removes what dead processes left, once per run and directory: it remembers where it has been."""
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[int, int]] = set()
+        self._guard = threading.Lock()
+
+    def sweep(self, parent: Path) -> None:
+        """Never fails: other people's leftovers must not keep anybody from working."""
+        try:
+            status = os.stat(parent)
+            with self._guard:
+                if (status.st_dev, status.st_ino) in self._seen:
+                    return
+                self._seen.add((status.st_dev, status.st_ino))
+            names = [name for name in os.listdir(parent) if _NAME.fullmatch(name)]
+        except OSError as error:
+            _log.debug("could not look for leftovers: %s", error)
+            return
+        for name in names:
+            try:
+                dead = PrivateDirectory.take_over(parent / name)
+            except OSError as error:
+                _log.debug("could not judge a leftover: %s", error)
+                continue
+            if dead is not None:
+                dead.remove()
+
+
+def _looks_like_ours(path: Path) -> bool:
+    status = os.lstat(path)
+    if not stat.S_ISDIR(status.st_mode):
+        return False
+    if sys.platform == "win32":
+        return True
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)

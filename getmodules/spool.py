@@ -1,0 +1,68 @@
+"""Takes a blob off the getter's hands: counted, hashed and stored while it streams."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from getmodules.digest import Digest
+from getmodules.errors import NetworkError
+from getmodules.limits import Limits
+from getmodules.model import Archive, Blob
+from getmodules.oserrors import translated
+from getmodules.ports import Context
+
+#: What the core itself names an archive by.
+OWN_ALGORITHM = "sha256"
+
+
+def spool(blob: Blob, path: Path, algorithms: Iterable[str], context: Context) -> Archive:
+    """The blob as a new file at ``path``, hashed with ``algorithms`` and always with sha256."""
+    hashers = {name: hashlib.new(name) for name in {OWN_ALGORITHM, *algorithms}}
+    size = 0
+    with translated("cannot store the download"), path.open("xb", buffering=0) as file:
+        for chunk in received(blob, context):
+            size += len(chunk)
+            for hasher in hashers.values():
+                hasher.update(chunk)
+            _write_all(file.write, chunk)
+    digests = {name: Digest(name, hasher.hexdigest()) for name, hasher in hashers.items()}
+    return Archive(path=path, size=size, digests=digests)
+
+
+def read_small(blob: Blob, limit: int, context: Context) -> bytes:
+    """A blob that is held in memory because it must be small: a checksum file."""
+    pieces: list[bytes] = []
+    room = limit
+    for chunk in received(blob, context):
+        room -= len(chunk)
+        if room < 0:
+            raise Limits(download_bytes=limit).exceeded("download_bytes", "the checksum file")
+        pieces.append(bytes(chunk))
+    return b"".join(pieces)
+
+
+def received(blob: Blob, context: Context) -> Iterator[bytes]:
+    """The chunks of a blob, with its size and the limit on downloads held against what really arrives."""
+    limit = context.limits.download_bytes
+    if blob.size is not None and blob.size > limit:
+        raise context.limits.exceeded("download_bytes", f"a download of {blob.size:,} bytes")
+    size = 0
+    for chunk in blob.chunks:
+        context.checkpoint()
+        size += len(chunk)
+        if size > limit:
+            raise context.limits.exceeded("download_bytes", "the download")
+        if blob.size is not None and size > blob.size:
+            raise NetworkError(f"the source announced {blob.size:,} bytes and sends more")
+        context.advance(len(chunk))
+        yield chunk
+    if blob.size is not None and size < blob.size:
+        raise NetworkError(f"the source announced {blob.size:,} bytes and sent {size:,}", hint="try again")
+
+
+def _write_all(write: Callable[[memoryview], int | None], chunk: bytes) -> None:
+    view = memoryview(chunk)
+    while view:
+        view = view[write(view) or 0 :]

@@ -1,0 +1,227 @@
+"""A private directory beside the destination, and the one rename that publishes it.
+
+Whatever happens, the destination is absent, as it was, or new. Nothing is written into it: a whole tree takes
+its place, on the same file system, in one step. Everything else that was made on the way goes with the private
+directory; what a killed process could not remove, the next run does (:mod:`getmodules.privatedir`).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from getmodules.destination import Destination, is_real_directory
+from getmodules.errors import InstallError
+from getmodules.oserrors import install_error, translated
+from getmodules.privatedir import PrivateDirectory, Sweeper
+from getmodules.redact import printable
+from getmodules.syscalls import exchange, sync_filesystem
+
+_ATTEMPTS = 20
+#: How rename says that something stands at the destination already.
+_OCCUPIED = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
+
+
+class Staging:
+    """Where one module is put together, in a ``with`` block: leaving it removes what was not published."""
+
+    def __init__(self, destination: Destination, sweeper: Sweeper) -> None:
+        self._destination = destination
+        self._sweeper = sweeper
+        self._parent = destination.path.parent
+        self._private = PrivateDirectory(self._parent)
+        self._made_parents: list[Path] = []
+
+    @classmethod
+    def beside(
+        cls, dest: Path, *, force: bool, source_root: Path | None, sweeper: Sweeper | None = None
+    ) -> Staging:
+        """A staging for ``dest``; nothing is touched before the ``with`` block.
+
+        ``force`` may replace an ordinary directory. ``source_root`` is what is copied or unpacked, where that
+        lies on this machine. One ``sweeper`` for a whole run sweeps each directory only once.
+        """
+        return cls(Destination.at(dest, force=force, source_root=source_root), sweeper or Sweeper())
+
+    @property
+    def tree(self) -> Path:
+        """The directory that will be published, mode 0755."""
+        return self._private.path / "tree"
+
+    @property
+    def spool(self) -> Path:
+        """A directory for downloads, which goes away with the staging."""
+        return self._private.path / "spool"
+
+    def open_tree(self) -> int:
+        """A descriptor of :attr:`tree`; the caller closes it."""
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY | os.O_NOFOLLOW
+        with translated(f"cannot open the private directory beside {self._destination.shown}"):
+            return os.open(self.tree, flags)
+
+    def __enter__(self) -> Self:
+        try:
+            self._destination.check()
+            parent = printable(str(self._parent), 1000)
+            with translated(f"cannot prepare {self._destination.shown} in the directory {parent}"):
+                self._make_private_directory()
+                self._make_inside()
+            return self
+        except BaseException:
+            self._discard()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            self._discard()
+        except BaseException:  # an interrupt that hits just this moment: finish, then let it through
+            self._discard()
+            raise
+
+    def publish(self) -> None:
+        """Bring the tree to the disk, put it in its place, and remove everything else."""
+        shown = self._destination.shown
+        with translated(f"cannot bring {shown} to the disk"):
+            self._sync()
+        with translated(f"cannot put {shown} in its place"):
+            self._put_in_place()
+        self._made_parents.clear()
+        self._private.remove()
+
+    # ------------------------------------------------------------------------------------------- preparing
+
+    def _make_private_directory(self) -> None:
+        for attempt in range(_ATTEMPTS):
+            try:
+                self._make_parents()
+                self._sweeper.sweep(self._parent)
+                self._private.create()
+                return
+            except FileNotFoundError:
+                # Another run failed and removed a parent that it had made, and that we had counted on.
+                if attempt == _ATTEMPTS - 1:
+                    raise
+
+    def _make_parents(self) -> None:
+        missing: list[Path] = []
+        directory = self._parent
+        while not os.path.lexists(directory):
+            missing.append(directory)
+            directory = directory.parent
+        for directory in reversed(missing):
+            self._made_parents.append(directory)  # before it exists: an interrupt must not leave it behind
+            try:
+                os.mkdir(directory, 0o755)
+            except OSError as error:
+                self._made_parents.pop()
+                if not isinstance(error, FileExistsError):
+                    raise
+
+    def _make_inside(self) -> None:
+        os.mkdir(self.spool, 0o700)
+        os.mkdir(self.tree, 0o755)
+        mode = stat.S_IMODE(os.stat(self.tree).st_mode)
+        if mode & 0o777 != 0o755:  # the umask; a group that is handed down (setgid) stays
+            os.chmod(self.tree, mode & stat.S_ISGID | 0o755)
+
+    def _discard(self) -> None:
+        self._private.remove()
+        while self._made_parents:
+            with suppress(OSError):  # not empty: somebody else moved in
+                os.rmdir(self._made_parents[-1])
+            self._made_parents.pop()
+
+    # ------------------------------------------------------------------------------------------ publishing
+
+    def _sync(self) -> None:
+        if sys.platform == "win32":
+            return  # nothing there syncs a file system for people without privileges
+        tree = self.open_tree()
+        try:
+            sync_filesystem(tree)
+        finally:
+            os.close(tree)
+
+    def _put_in_place(self) -> None:
+        """In the face of others who do the same: rename decides who was first."""
+        for attempt in range(_ATTEMPTS):
+            try:
+                self._rename_to_destination()
+                return
+            except OSError as error:
+                if error.errno == errno.EBUSY:
+                    raise self._destination.in_use() from error
+                if error.errno not in _OCCUPIED or attempt == _ATTEMPTS - 1:
+                    raise
+            self._destination.check()  # refuses whatever may not be replaced; else it is force, or empty again
+            if self._destination.force and self._replace():
+                return
+
+    def _rename_to_destination(self) -> None:
+        """Atomic, and only where nothing is, or an empty directory: anything else the kernel refuses."""
+        dest = self._destination.path
+        if sys.platform == "win32" and os.path.lexists(dest):
+            self._destination.check()
+            os.rmdir(dest)  # rename replaces nothing there; this refuses what is not empty
+        os.rename(self.tree, dest)
+
+    def _replace(self) -> bool:
+        """Put the tree where a directory is. ``False``: it is not there any more."""
+        dest = self._destination.path
+        try:
+            if not exchange(self.tree, dest):
+                return self._replace_in_two_steps()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise self._replace_error(error) from error
+        if not is_real_directory(os.lstat(self.tree)):
+            exchange(self.tree, dest)
+            raise self._destination.replaced_by_something_else()
+        return True
+
+    def _replace_in_two_steps(self) -> bool:
+        """For file systems that cannot exchange: in between, for a moment, the destination is absent."""
+        dest, old = self._destination.path, self._private.path / f"old-{os.urandom(4).hex()}"
+        try:
+            os.rename(dest, old)
+            if not is_real_directory(os.lstat(old)):
+                raise self._destination.replaced_by_something_else()
+            os.rename(self.tree, dest)
+        except BaseException as error:
+            if not os.path.lexists(old) or not os.path.lexists(self.tree):
+                raise
+            if isinstance(error, OSError) and error.errno in _OCCUPIED and dest.is_dir():
+                return False  # another run's tree came in between: now it is that one which is to be replaced
+            self._put_back(old)
+            raise
+        return True
+
+    def _put_back(self, old: Path) -> None:
+        dest = self._destination.path
+        try:
+            os.rename(old, dest)
+        except OSError as error:
+            rescued = dest.with_name(f"{dest.name}.before-{self._private.path.name[-8:]}")
+            os.rename(old, rescued)
+            raise InstallError(
+                f"{self._destination.shown} was taken by another program while it was replaced",
+                hint=f"what it was before is now {rescued.name}, beside it",
+            ) from error
+
+    def _replace_error(self, error: OSError) -> InstallError:
+        if error.errno == errno.EBUSY:
+            return self._destination.in_use()
+        failure = install_error(error, f"cannot replace {self._destination.shown}")
+        if error.errno == errno.EXDEV:
+            # Overlay file systems cannot move a directory of a lower layer, such as one of a container's image.
+            failure.hint = "this file system cannot move that directory: remove it by hand, then install again"
+        return failure

@@ -1,0 +1,67 @@
+"""The two system calls that publishing needs and that the standard library does not have.
+
+ctypes is imported inside, because only an installation needs it, and may be missing: then both behave as on
+a system that lacks the call.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2  # Linux, renameat2
+_RENAME_SWAP = 2  # macOS, renamex_np
+#: How kernels and file systems say that they cannot exchange; nothing has happened then.
+_UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
+
+
+def exchange(a: Path, b: Path) -> bool:
+    """Swap what two paths name, in one step that cannot be seen halfway. ``False``: not possible here."""
+    first, second = os.fsencode(a), os.fsencode(b)
+    if sys.platform == "linux":
+        failure = _call("renameat2", _AT_FDCWD, first, _AT_FDCWD, second, _RENAME_EXCHANGE)
+    elif sys.platform == "darwin":
+        failure = _call("renamex_np", first, second, _RENAME_SWAP)
+    else:
+        failure = errno.ENOSYS
+    if failure in _UNSUPPORTED:
+        return False
+    if failure:
+        raise OSError(failure, os.strerror(failure), str(a), None, str(b))
+    return True
+
+
+def sync_filesystem(fd: int) -> None:
+    """Bring everything written to the file system of ``fd`` to its disk, in one go instead of file by file.
+
+    Windows has no such thing for people without privileges; there it is left to the system.
+    """
+    failure = _call("syncfs", fd) if sys.platform == "linux" else errno.ENOSYS
+    if failure == errno.ENOSYS:
+        if sys.platform != "win32":
+            os.sync()
+            os.fsync(fd)  # macOS's sync() only schedules; this one waits
+    elif failure:
+        raise OSError(failure, os.strerror(failure))
+
+
+def _call(name: str, *arguments: int | bytes) -> int:
+    """Call a C function that returns 0 or -1: its errno, 0 for success, ``ENOSYS`` where it does not exist."""
+    function = _libc_function(name)
+    if function is None:
+        return errno.ENOSYS
+    import ctypes
+
+    return 0 if function(*arguments) == 0 else ctypes.get_errno()
+
+
+def _libc_function(name: str) -> Any:
+    try:
+        import ctypes
+    except ImportError:
+        return None
+    return getattr(ctypes.CDLL(None, use_errno=True), name, None)

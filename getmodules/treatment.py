@@ -1,0 +1,82 @@
+"""The core's own arguments: ``archive=``, ``checksum=`` and ``filename=``, parsed once.
+
+They are taken off before a getter sees the address, and hold for what finally arrives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from getmodules.digest import STRONG, WEAK, Digest
+from getmodules.errors import AddressError
+from getmodules.model import Arguments
+from getmodules.redact import printable
+
+#: How a checksum that lies in a file is marked: ``checksum=file:./SHA256SUMS``.
+CHECKSUM_FILE = "file:"
+
+_FALSE = frozenset({"0", "f", "F", "false", "False", "FALSE"})
+_BY_LENGTH = {length: name for name, length in (*WEAK.items(), *STRONG.items())}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Treatment:
+    """What to do with what arrives."""
+
+    #: A format's name; ``False``: never unpack; ``None``: find out.
+    archive: str | Literal[False] | None = None
+    #: A digest, or the address of a checksum file.
+    checksum: Digest | str | None = None
+    filename: str | None = None
+
+    @classmethod
+    def of(cls, arguments: Arguments, formats: Sequence[str]) -> Treatment:
+        filename = arguments.get("filename")
+        archive = parse_archive(arguments, formats)
+        return cls(
+            archive=False if filename is not None else archive,
+            checksum=parse_checksum(arguments),
+            filename=filename,
+        )
+
+
+def parse_archive(arguments: Arguments, formats: Sequence[str]) -> str | Literal[False] | None:
+    value = arguments.get("archive")
+    if value is None:
+        return None
+    if value in _FALSE:
+        return False
+    if value not in formats:
+        raise AddressError(
+            f"there is no archive format {printable(value)!r}",
+            hint=f"archive= takes false or one of: {', '.join(formats)}",
+        )
+    return value
+
+
+def parse_checksum(arguments: Arguments) -> Digest | str | None:
+    """A digest; or, for ``file:…``, the source of the checksum file as it was written."""
+    value = arguments.get("checksum")
+    if value is None:
+        return None
+    if value.startswith(CHECKSUM_FILE):
+        source = value.removeprefix(CHECKSUM_FILE)
+        if not source:
+            raise AddressError("checksum=file: names no file", hint="write checksum=file:./SHA256SUMS")
+        # file:///x is itself a URL: the marker is also its scheme.
+        return value if source.startswith("//") else source
+    algorithm, colon, digits = value.rpartition(":")
+    if not colon:
+        algorithm = _BY_LENGTH.get(len(digits), "")
+        if not algorithm:
+            raise AddressError(
+                f"a checksum of {len(digits)} digits fits no algorithm",
+                hint="write checksum=sha256:HEX, with 64 hexadecimal digits",
+            )
+    try:
+        return Digest.parse(f"{algorithm}:{digits}", weak=True)
+    except ValueError as error:
+        hint = f"write {digits.lower()}" if digits != digits.lower() else "write checksum=sha256:HEX"
+        raise AddressError(f"the checksum cannot be used: {error}", hint=hint) from None

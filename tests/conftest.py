@@ -1,0 +1,43 @@
+"""What every test stands on: an environment that the tests chose, and hypothesis without a clock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Two busy cores make any deadline for one example a matter of luck.
+settings.register_profile(
+    "everywhere", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+# The gate tries the same examples each time; a developer's runs look for new ones.
+settings.register_profile("gate", settings.get_profile("everywhere"), derandomize=True)
+settings.load_profile("gate" if os.environ.get("CI") else "everywhere")
+
+#: Settings of this machine that would change what is tested. ``GIT_`` also holds GIT_DIR, which a hook sets.
+FOREIGN = ("GETMODULES_", "GIT_", "NO_COLOR", "FORCE_COLOR")
+FOREIGN_EXACT = frozenset(
+    {
+        "ALL_PROXY",
+        "CURL_CA_BUNDLE",
+        "HTTPS_PROXY",
+        "HTTP_PROXY",
+        "NO_PROXY",
+        "REQUESTS_CA_BUNDLE",
+        "SSL_CERT_DIR",
+        "SSL_CERT_FILE",
+        "TF_CLI_CONFIG_FILE",
+    }
+)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def chosen_environment() -> Iterator[None]:
+    """Nothing of the machine's own configuration reaches a test or a child that it starts."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith(FOREIGN) or name.upper() in FOREIGN_EXACT:
+                patch.delenv(name)
+        yield

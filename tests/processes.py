@@ -1,0 +1,157 @@
+"""Children for tests: forked, so that they need nothing but what is loaded, and ended for certain."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import inspect
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+#: Whoever owns nothing.
+ORDINARY = 65534
+#: As whom :func:`as_each_user` runs a test: root where we are root, and always somebody who is not.
+USERS = ("root", "ordinary") if os.geteuid() == 0 else ("ordinary",)
+SKIPPED = 77
+FAILED = 99
+
+_CLONE_NEWNS, _MS_BIND, _MS_REC, _MS_PRIVATE, _MS_RDONLY, _MS_REMOUNT = 0x20000, 4096, 16384, 1 << 18, 1, 32
+
+
+def start(work: Callable[[], int | None]) -> int:
+    """Fork a child that does ``work`` and ends with its result (0 for ``None``); its pid."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if pid:
+        return pid
+    code = FAILED
+    try:
+        code = work() or 0
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
+
+
+def wait(pid: int) -> int:
+    """The exit code of a child; negative is the signal that ended it."""
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def run(work: Callable[[], int | None]) -> int:
+    return wait(start(work))
+
+
+def become_ordinary() -> None:
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(ORDINARY)
+        os.setuid(ORDINARY)
+
+
+def as_each_user(test: Callable[..., None]) -> Callable[..., None]:
+    """Run a test once as root, where that is possible, and once in a child that is an ordinary user."""
+
+    def child(*args: object, **kwargs: object) -> None:
+        become_ordinary()
+        test(*args, **kwargs)
+
+    @functools.wraps(test)
+    def on_behalf(*args: object, user: str, **kwargs: object) -> None:
+        if user == "root" or os.geteuid() != 0:
+            test(*args, **kwargs)
+        else:
+            assert run(lambda: child(*args, **kwargs)) == 0
+
+    signature = inspect.signature(test)
+    user = inspect.Parameter("user", inspect.Parameter.KEYWORD_ONLY)
+    on_behalf.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), user]
+    )
+    return pytest.mark.parametrize("user", USERS)(on_behalf)
+
+
+def in_mount_namespace(work: Callable[[], None]) -> None:
+    """Do ``work`` in a child that may mount; skipped where this machine does not let us."""
+
+    def child() -> int:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.unshare(_CLONE_NEWNS) or libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None):
+            return SKIPPED
+        work()
+        return 0
+
+    if not sys.platform.startswith("linux"):
+        pytest.skip("mount namespaces are Linux's")
+    code = run(child)
+    if code == SKIPPED:
+        pytest.skip("this machine does not let us make a mount namespace")
+    assert code == 0
+
+
+def mount_tmpfs(where: Path, options: str) -> None:
+    _checked(ctypes.CDLL(None, use_errno=True).mount(b"tmpfs", bytes(where), b"tmpfs", 0, options.encode()))
+
+
+def bind_mount(what: Path, where: Path, *, read_only: bool = False) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    _checked(libc.mount(bytes(what), bytes(where), None, _MS_BIND, None))
+    if read_only:
+        _checked(libc.mount(None, bytes(where), None, _MS_BIND | _MS_REMOUNT | _MS_RDONLY, None))
+
+
+def _checked(result: int) -> None:
+    if result:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+#: What a program does to a file system, as Python's audit events call it.
+FILE_EVENTS = frozenset(
+    {
+        "fcntl.flock", "open", "os.chmod", "os.listdir", "os.mkdir", "os.remove", "os.rename", "os.rmdir",
+        "os.scandir",
+    }
+)  # fmt: skip
+
+
+def strike_at(number: int, blow: Callable[[], None]) -> None:
+    """In a child: ``blow`` falls instead of the ``number``-th thing that it does to the file system."""
+    seen = 0
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        nonlocal seen
+        if event in FILE_EVENTS:
+            seen += 1
+            if seen == number:
+                blow()
+
+    sys.addaudithook(hook)
+
+
+def strike_at_line(number: int, module_directory: Path, blow: Callable[[], None]) -> None:
+    """In a child: ``blow`` falls before the ``number``-th line that runs of the modules in a directory."""
+    seen = 0
+    prefix = str(module_directory) + os.sep
+
+    def in_frame(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal seen
+        if event == "line":
+            seen += 1
+            if seen == number:
+                sys.settrace(None)
+                blow()
+        return in_frame
+
+    def on_call(frame: FrameType, event: str, argument: object) -> Any:
+        return in_frame if frame.f_code.co_filename.startswith(prefix) else None
+
+    sys.settrace(on_call)

@@ -1,0 +1,246 @@
+"""The structure of the project, held by tests: what no single module can promise about itself."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from getmodules import errors, hookspecs
+from getmodules.limits import Limits
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "getmodules"
+TESTS = ROOT / "tests"
+DOCS = ROOT / "docs"
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+LONGEST = 330
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def _error_classes() -> dict[str, type[errors.GetModulesError]]:
+    root = errors.GetModulesError  # nobody raises it: it has no situation of its own
+    return {
+        name: value
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, root) and value is not root
+    }
+
+
+ERRORS = _error_classes()
+CODES = {cls.base_code for cls in ERRORS.values()} | {
+    f"{cls.base_code}/{part}" for cls in ERRORS.values() for part in vars(cls).get("parts", ())
+}
+HOOKS = sorted(name for name in vars(hookspecs) if name.startswith("getmodules_"))
+
+each_module = pytest.mark.parametrize("path", MODULES, ids=_name)
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert len(MODULES) > 10
+    assert len(ERRORS) > 20
+    assert len(HOOKS) >= 6
+
+
+# --------------------------------------------------------------------------------------------- modules
+
+
+@each_module
+def test_a_module_says_what_it_is_for(path: Path) -> None:
+    assert ast.get_docstring(_tree(path)), "the module has no docstring"
+
+
+@each_module
+def test_a_module_has_one_reason_to_exist(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) < LONGEST
+
+
+@each_module
+def test_only_the_renderer_prints(path: Path) -> None:
+    if _name(path) == "getmodules/cli/render.py":
+        return
+    lines = [
+        node.lineno
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ]
+    assert lines == []
+
+
+@each_module
+def test_no_exception_is_swallowed_wholesale(path: Path) -> None:
+    def catches_all(handler: ast.ExceptHandler) -> bool:
+        caught = handler.type
+        names = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+        return any(name is None or ast.unparse(name) in ("Exception", "BaseException") for name in names)
+
+    def does_nothing(statement: ast.stmt) -> bool:
+        return isinstance(statement, ast.Pass | ast.Continue) or (
+            isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        )
+
+    lines = [
+        node.lineno
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.ExceptHandler) and catches_all(node) and all(map(does_nothing, node.body))
+    ]
+    assert lines == []
+
+
+@each_module
+def test_a_module_has_a_test_module_of_its_own(path: Path) -> None:
+    behaves = any(
+        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        for node in ast.walk(_tree(path))
+    )
+    if behaves:
+        place = path.relative_to(PACKAGE)
+        expected = TESTS / "unit" / place.with_name(f"test_{place.stem.strip('_')}.py")
+        assert expected.is_file(), f"there is no {_name(expected)}"
+
+
+def test_a_unit_test_belongs_to_a_module() -> None:
+    """``test_zip.py``, and where that grows too long ``test_zip_hostile.py``."""
+    strays = []
+    for path in (TESTS / "unit").rglob("test_*.py"):
+        folder = PACKAGE / path.parent.relative_to(TESTS / "unit")
+        subject = path.stem.removeprefix("test_")
+        stems = {module.stem.strip("_") for module in folder.glob("*.py")}
+        if path != Path(__file__).resolve() and not any(f"{subject}_".startswith(f"{stem}_") for stem in stems):
+            strays.append(_name(path))
+    assert strays == []
+
+
+# --------------------------------------------------------------------------------------------- errors
+
+
+def _documented_codes() -> set[str]:
+    text = (DOCS / "reference" / "errors.rst").read_text(encoding="utf-8")
+    return set(re.findall(r"^``([a-z0-9/-]+)``\n[-~]+$", text, re.MULTILINE))
+
+
+def test_every_error_code_is_documented_and_nothing_else_is() -> None:
+    documented = _documented_codes()
+    assert CODES - documented == set(), "not in docs/reference/errors.rst"
+    assert documented - CODES == set(), "in docs/reference/errors.rst, but not in errors.py"
+
+
+def test_a_documented_code_has_a_paragraph() -> None:
+    text = (DOCS / "reference" / "errors.rst").read_text(encoding="utf-8")
+    bodies = re.split(r"^``[a-z0-9/-]+``\n[-~]+$", text, flags=re.MULTILINE)[1:]
+    paragraphs = [re.sub(r"^\.\. _.*$", "", body, flags=re.MULTILINE).strip() for body in bodies]
+    assert [p for p in paragraphs if len(p) < 40] == []
+
+
+def test_the_tree_in_the_docstring_names_every_class() -> None:
+    drawn = set(re.findall(r"\w+Error", errors.__doc__ or ""))
+    assert set(ERRORS) - drawn == set()
+
+
+def _calls_with_part() -> Iterator[tuple[str, str, str]]:
+    """Where, who is called, and the literal ``part=`` that it is given."""
+    for path in MODULES:
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.Call):
+                for keyword in node.keywords:
+                    if (
+                        keyword.arg == "part"
+                        and isinstance(keyword.value, ast.Constant)
+                        and keyword.value.value
+                    ):
+                        yield f"{_name(path)}:{node.lineno}", ast.unparse(node.func), keyword.value.value
+
+
+def test_every_part_in_the_source_is_listed() -> None:
+    """Outside of an error's own constructor (a helper that passes it on) any class may be meant."""
+    all_parts = frozenset().union(*(cls.parts for cls in ERRORS.values()))
+    unlisted = []
+    for where, callee, part in _calls_with_part():
+        cls = ERRORS.get(callee.rpartition(".")[2])
+        if part not in (cls.parts if cls else all_parts):
+            unlisted.append(f"{where}: {part}")
+    assert unlisted == []
+
+
+def _words_of_the_source() -> set[str]:
+    """Each string that could become a part; the names of limits where one is said to be exceeded."""
+    words = set()
+    for path in MODULES:
+        if path != PACKAGE / "errors.py":
+            for node in ast.walk(_tree(path)):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    words.add(node.value)
+    return words
+
+
+def _exceeded_limits() -> set[str]:
+    """The first arguments of ``limits.exceeded(…)``, which makes the part from the field's name."""
+    return {
+        node.args[0].value.replace("_", "-")
+        for path in MODULES
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "exceeded"
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+    }
+
+
+def test_every_listed_part_is_used() -> None:
+    words, limits = _words_of_the_source(), _exceeded_limits()
+    by_field = {field.name.replace("_", "-") for field in fields(Limits)}
+    unused = []
+    for cls in ERRORS.values():
+        for part in vars(cls).get("parts", ()):
+            used = limits if cls is errors.LimitExceededError and part in by_field else words
+            if part not in used:
+                unused.append(f"{cls.base_code}/{part}")
+    assert sorted(unused) == []
+
+
+# --------------------------------------------------------------------------------------------- hooks, packaging
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_a_hook_is_documented_and_tested(hook: str) -> None:
+    documented = (DOCS / "reference" / "hooks.rst").read_text(encoding="utf-8")
+    assert re.search(rf"^\.\. autofunction:: {hook}$", documented, re.MULTILINE)
+    assert getattr(hookspecs, hook).__doc__
+    tests = [path for path in TESTS.rglob("test_*.py") if path != Path(__file__).resolve()]
+    assert any(hook in path.read_text(encoding="utf-8") for path in tests), "no test uses the hook"
+
+
+def test_every_entry_point_leads_somewhere() -> None:
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg", encoding="utf-8")
+    missing = []
+    for group in setup["options.entry_points"].values():
+        for line in filter(None, group.splitlines()):
+            module = line.partition("=")[2].strip().partition(":")[0]
+            if not (ROOT / (module.replace(".", "/") + ".py")).is_file():
+                missing.append(line)
+    assert missing == []
+
+
+def test_readme_and_gate_run_the_same_two_commands() -> None:
+    """``.ci/run`` takes the commands from README.rst: there must be two, and the second runs the tests."""
+    readme = (ROOT / "README.rst").read_text(encoding="utf-8")
+    commands = re.findall(r"^    \$ (.*)$", readme, re.MULTILINE)
+    assert len(commands) >= 2
+    assert "pip install" in commands[0]
+    assert "getmodules get" in commands[0]
+    assert commands[1].endswith("python -m pytest")

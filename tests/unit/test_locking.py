@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from getmodules.locking import Lock, try_lock
+from tests import processes
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "lock"
+    path.touch()
+    return path
+
+
+def test_a_lock_excludes_a_second_descriptor_until_it_is_closed(file: Path) -> None:
+    first, second = os.open(file, os.O_RDWR), os.open(file, os.O_RDWR)
+    assert try_lock(first) is Lock.HELD
+    assert try_lock(second) is Lock.BUSY
+    os.close(first)
+    assert try_lock(second) is Lock.HELD
+    os.close(second)
+
+
+def test_a_lock_dies_with_its_process(file: Path) -> None:
+    ready, told = os.pipe()
+
+    def hold() -> None:
+        assert try_lock(os.open(file, os.O_RDWR)) is Lock.HELD
+        os.write(told, b"!")
+        signal.pause()
+
+    child = processes.start(hold)
+    os.close(told)
+    assert os.read(ready, 1) == b"!"
+    os.close(ready)
+    mine = os.open(file, os.O_RDWR)
+    try:
+        assert try_lock(mine) is Lock.BUSY
+        os.kill(child, signal.SIGKILL)
+        assert processes.wait(child) == -signal.SIGKILL
+        assert try_lock(mine) is Lock.HELD
+    finally:
+        os.close(mine)
+
+
+@pytest.mark.parametrize(
+    ("number", "outcome"),
+    [
+        pytest.param(errno.ENOLCK, Lock.UNSUPPORTED, id="no-lock-service"),
+        pytest.param(errno.ENOSYS, Lock.UNSUPPORTED, id="no-such-call"),
+        pytest.param(errno.EOPNOTSUPP, Lock.UNSUPPORTED, id="not-on-this-file-system"),
+        pytest.param(errno.EWOULDBLOCK, Lock.BUSY, id="somebody-has-it"),
+    ],
+)
+def test_what_the_system_answers(
+    number: int, outcome: Lock, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(fd: int, operation: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with file.open("r+b") as stream:
+        assert try_lock(stream.fileno()) is outcome
+
+
+def test_a_real_error_stays_one() -> None:
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        try_lock(-1 & 0x7FFFFFFF)
