@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from getmodules.deadline import Deadline
 from getmodules.dirhash import TREE_SCHEMES, Named, link_to_directory_digest
 from getmodules.errors import UnsafeContentError
-from getmodules.model import Kind, Member
+from getmodules.limits import Limits
+from getmodules.model import Archive, Kind, Member
+from getmodules.ports import Context, Progress
 from getmodules.redact import printable
-from getmodules.tree import read_file, walk
+from getmodules.tree import read_file, unreadable, walk
+from getmodules.workshop import Workshops
 
 
 def hash_tree(path: str | os.PathLike[str], scheme: str = "h1") -> str:
@@ -47,6 +52,35 @@ def _tree_digests(root: Path) -> Iterator[Named]:
         elif member.kind is Kind.SPECIAL:
             shown = printable(member.name)
             raise UnsafeContentError(f"{shown!r} is a device, fifo or socket: it has no hash", part="special-file")
+
+
+def _zip_digests(path: Path) -> Iterator[Named]:
+    from getmodules.archive.zip import read_zip
+
+    try:
+        archive = Archive(path=path, size=path.stat().st_size, digests={})
+    except OSError as error:
+        raise unreadable(path, error) from error
+    for member in read_zip(archive, _limits_only()):
+        digest = hashlib.sha256()
+        # As in Go, a stored link counts as a file with its target as content.
+        for chunk in (os.fsencode(member.target),) if member.kind is Kind.SYMLINK else member.open():
+            digest.update(chunk)
+        yield member.name, digest.digest()
+
+
+def _limits_only() -> Context:
+    """A context for a reader outside of any operation."""
+    limits = Limits()
+    return Context(
+        package="",
+        limits=limits,
+        deadline=Deadline.after(limits.seconds),
+        progress=Progress(),
+        cancelled=threading.Event(),
+        credentials=lambda origin, path: None,
+        workshop=Workshops(Path).open,
+    )
 
 
 def _link_digest(root: Path, real_root: str, member: Member) -> bytes:

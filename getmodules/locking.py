@@ -7,6 +7,7 @@ import os
 import sys
 from enum import Enum
 
+_BUSY = (errno.EACCES, errno.EDEADLK) if sys.platform == "win32" else (errno.EWOULDBLOCK,)
 _UNSUPPORTED = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
 
 
@@ -30,7 +31,7 @@ def try_lock(fd: int) -> Lock:
 
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        if error.errno in (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK):
+        if error.errno in _BUSY:
             return Lock.BUSY
         if error.errno in _UNSUPPORTED:
             return Lock.UNSUPPORTED

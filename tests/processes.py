@@ -6,6 +6,7 @@ import ctypes
 import functools
 import inspect
 import os
+import shutil
 import sys
 import traceback
 from collections.abc import Callable
@@ -59,18 +60,19 @@ def become_ordinary() -> None:
 
 
 def as_each_user(test: Callable[..., None]) -> Callable[..., None]:
-    """Run a test once as root, where that is possible, and once in a child that is an ordinary user."""
+    """Run a test in a child that is an ordinary user, and, where that is possible, in one that is root.
 
-    def child(*args: object, **kwargs: object) -> None:
-        become_ordinary()
-        test(*args, **kwargs)
+    What it does to its process (the umask, the user) ends with it.
+    """
 
     @functools.wraps(test)
     def on_behalf(*args: object, user: str, **kwargs: object) -> None:
-        if user == "root" or os.geteuid() != 0:
+        def child() -> None:
+            if user == "ordinary":
+                become_ordinary()
             test(*args, **kwargs)
-        else:
-            assert run(lambda: child(*args, **kwargs)) == 0
+
+        assert run(child) == 0
 
     signature = inspect.signature(test)
     user = inspect.Parameter("user", inspect.Parameter.KEYWORD_ONLY)
@@ -155,3 +157,13 @@ def strike_at_line(number: int, module_directory: Path, blow: Callable[[], None]
         return in_frame if frame.f_code.co_filename.startswith(prefix) else None
 
     sys.settrace(on_call)
+
+
+def remove_tree(directory: Path) -> None:
+    """``rm -rf`` for trees whose directories are not writable."""
+    directory.chmod(0o700)
+    for path, directories, _files in os.walk(directory):
+        for name in directories:
+            if not Path(path, name).is_symlink():
+                Path(path, name).chmod(0o700)
+    shutil.rmtree(directory)

@@ -110,7 +110,8 @@ class _Reader:
         """Compare the local header with the directory; where the data begins."""
         name_length = len(entry.raw_name)
         header = self._window.bytes_at(entry.offset, _LOCAL.size + name_length)
-        magic, flags, method, crc, packed, size, local_name_length, extra_length = _LOCAL.unpack_from(header)
+        numbers: tuple[bytes, int, int, int, int, int, int, int] = _LOCAL.unpack_from(header)
+        magic, flags, method, crc, packed, size, local_name_length, extra_length = numbers
         if magic != _LOCAL_MAGIC:
             raise corrupt(f"the zip has no entry where its directory says that {printable(entry.name)!r} is")
         if local_name_length != name_length or header[_LOCAL.size :] != entry.raw_name:
@@ -165,8 +166,8 @@ class _Reader:
             return Member(name, kind, entry.size, executable, partial(self._large, entry, data_at))
         if kind is Kind.SYMLINK:
             return Member(name, kind, target=self._target(entry, data_at))
-        if entry.size:
-            raise ambiguous(f"{printable(name)!r} in the zip is a {kind} with content")
+        if entry.size and kind is Kind.DIRECTORY:
+            raise ambiguous(f"{printable(name)!r} in the zip is a directory with content")
         return Member(name, kind)
 
     def _kind(self, entry: ZipEntry) -> Kind:

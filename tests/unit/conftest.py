@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.processes import remove_tree
 
 
 @pytest.fixture
@@ -17,8 +18,4 @@ def place() -> Iterator[Path]:
     directory = Path(os.path.realpath(tempfile.mkdtemp(prefix="getmodules-test-")))
     directory.chmod(0o777)
     yield directory
-    for path, directories, _files in os.walk(directory):
-        for name in directories:
-            if not Path(path, name).is_symlink():
-                Path(path, name).chmod(0o700)
-    shutil.rmtree(directory)
+    remove_tree(directory)

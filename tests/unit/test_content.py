@@ -1,0 +1,81 @@
+"""From a blob to members: which unpacker, which name."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from getmodules import GetModulesError, Limits
+from tests.fakes import ZIP, ZIP_H1, FakeGetter, blob, client_with, installed_files
+
+
+def test_a_single_file_becomes_a_directory_with_that_file(tmp_path: Path) -> None:
+    client = client_with(FakeGetter(answer=lambda *_: blob(b"hello\n", name="main.tf")))
+    for arguments, name in (
+        ("archive=false", "main.tf"),
+        ("filename=other.tf", "other.tf"),
+        ("archive=F", "main.tf"),
+    ):
+        dest = tmp_path / name / arguments
+        installed = client.get(f"fake://h/main.tf?{arguments}", dest)
+        assert installed_files(dest) == {name: b"hello\n"}
+        assert installed.id == "sha256:" + hashlib.sha256(b"hello\n").hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fields"),
+    [
+        pytest.param("?archive=zip", {"name": "download"}, id="archive= names it"),
+        pytest.param("?archive=zip", {"name": "lies.tar.gz"}, id="archive= beats the suffix"),
+        pytest.param("", {"name": "PACKAGE.ZIP"}, id="suffix, in any case"),
+        pytest.param("", {"name": None, "media_type": "Application/ZIP; charset=x"}, id="media type"),
+        pytest.param("", {"name": "lies.tar.gz", "format": "zip"}, id="the protocol decides"),
+    ],
+)
+def test_the_format_is_found(tmp_path: Path, arguments: str, fields: dict[str, Any]) -> None:
+    client = client_with(FakeGetter(answer=lambda *_: blob(ZIP, **fields)))
+    assert client.get(f"fake://h/x{arguments}", tmp_path / "dest").h1 == ZIP_H1
+
+
+@pytest.mark.parametrize(
+    ("fields", "limits", "code"),
+    [
+        pytest.param({"size": len(ZIP) + 1}, {}, "network", id="shorter than announced"),
+        pytest.param({"size": len(ZIP) - 1}, {}, "network", id="longer than announced"),
+        pytest.param(
+            {"size": 1000}, {"download_bytes": 999}, "limit-exceeded/download-bytes", id="announces too much"
+        ),
+        pytest.param(
+            {}, {"download_bytes": len(ZIP) - 1}, "limit-exceeded/download-bytes", id="sends too much"
+        ),
+        pytest.param({"name": "x.unknown"}, {}, "unsupported-content", id="no known suffix"),
+        pytest.param({"name": None}, {}, "unsupported-content", id="no name at all"),
+        pytest.param({"format": "lha"}, {}, "unsupported-content", id="a format without an unpacker"),
+        pytest.param({}, {"entries": 1}, "limit-exceeded/entries", id="too many entries"),
+        pytest.param({}, {"file_bytes": 5}, "limit-exceeded/file-bytes", id="a file too large"),
+        pytest.param({}, {"total_bytes": 20}, "limit-exceeded/total-bytes", id="too many bytes"),
+        pytest.param({}, {"depth": 2}, "limit-exceeded/depth", id="too deep"),
+        pytest.param({}, {"path_bytes": 8}, "limit-exceeded/path-bytes", id="a path too long"),
+    ],
+)
+def test_a_blob_that_is_refused(
+    tmp_path: Path, fields: dict[str, Any], limits: dict[str, int], code: str
+) -> None:
+    client = client_with(FakeGetter(answer=lambda *_: blob(ZIP, **fields)))
+    with pytest.raises(GetModulesError) as caught:
+        client.get("fake://h/p.zip", tmp_path / "dest", limits=Limits(**limits))
+    assert caught.value.code == code
+    assert caught.value.address == "fake://h/p.zip"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a/b.tf", "..", "/x", None, ""])
+def test_a_single_file_with_an_unusable_name(tmp_path: Path, name: str | None) -> None:
+    client = client_with(FakeGetter(answer=lambda *_: blob(b"x", name=name)))
+    with pytest.raises(GetModulesError) as caught:
+        client.get("fake://h/p?archive=false", tmp_path / "dest")
+    assert caught.value.exit_code == 3
+    assert list(tmp_path.iterdir()) == []

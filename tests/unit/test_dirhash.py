@@ -1,0 +1,35 @@
+"""h1 over lists of names, against vectors from Go's own code."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from getmodules.dirhash import h1
+from getmodules.errors import ContentError
+
+VECTORS = json.loads((Path(__file__).parents[1] / "cases" / "h1.json").read_text())
+
+
+def content_of(file: dict[str, Any]) -> bytes:
+    return base64.b64decode(file["b64"]) if "b64" in file else file["text"].encode()
+
+
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, id=row["name"]) for row in VECTORS if "files" in row and "h1_dir" in row]
+)
+def test_a_list_of_files_as_go_hashes_it(row: dict[str, Any]) -> None:
+    named = [(file["path"], hashlib.sha256(content_of(file)).digest()) for file in row["files"]]
+    assert h1(named) == row["h1_dir"]
+    assert h1(reversed(named)) == row["h1_dir"]
+
+
+def test_a_newline_in_a_name_has_no_h1() -> None:
+    with pytest.raises(ContentError) as caught:
+        h1([("a\nb", b"\0" * 32)])
+    assert caught.value.code == "content"

@@ -1,0 +1,108 @@
+"""Hashes of directories, zips and files on disk."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import getmodules
+from getmodules.dirhash import h1, link_to_directory_digest
+from getmodules.errors import GetModulesError
+from tests.unit.test_dirhash import VECTORS, content_of
+
+DIRECTORIES = [pytest.param(row, id=row["name"]) for row in VECTORS if "files" in row and "h1_dir" in row]
+ZIPS = [pytest.param(row, id=row["name"]) for row in VECTORS if "zip_b64" in row]
+
+
+@pytest.mark.parametrize("row", DIRECTORIES)
+def test_a_directory_as_go_hashes_it(tmp_path: Path, row: dict[str, Any]) -> None:
+    for file in row["files"]:
+        path = tmp_path / file["path"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content_of(file))
+    (tmp_path / "an" / "empty" / "directory").mkdir(parents=True)
+    assert getmodules.hash_tree(tmp_path) == row["h1_dir"]
+
+
+@pytest.mark.parametrize("row", ZIPS)
+def test_a_zip_as_go_hashes_it(tmp_path: Path, row: dict[str, Any]) -> None:
+    path = tmp_path / "x.zip"
+    path.write_bytes(base64.b64decode(row["zip_b64"]))
+    assert getmodules.hash_zip(path) == row["h1_zip"]
+    assert getmodules.hash_file(path) == row["zh"]
+
+
+def test_stored_directories_and_links_of_a_zip_count_under_their_raw_names(tmp_path: Path) -> None:
+    import hashlib
+    import zipfile
+
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("d/", "")
+        archive.writestr("./d/f", "content")
+        link = zipfile.ZipInfo("l")
+        link.create_system, link.external_attr = 3, 0o120777 << 16
+        archive.writestr(link, "d/f")
+    contents = {"d/": b"", "./d/f": b"content", "l": b"d/f"}
+    assert getmodules.hash_zip(path) == h1((name, hashlib.sha256(data).digest()) for name, data in contents.items())
+
+
+def test_links_count_as_what_they_lead_to(tmp_path: Path) -> None:
+    import hashlib
+
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "f").write_text("content")
+    (tmp_path / "file").symlink_to("d/f")
+    (tmp_path / "directory").symlink_to("d")
+    digest = hashlib.sha256(b"content").digest()
+    assert getmodules.hash_tree(tmp_path) == h1(
+        [("d/f", digest), ("file", digest), ("directory", link_to_directory_digest("d"))]
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "code"),
+    [
+        pytest.param("nowhere", "unsafe-content/link-dangling", id="dangling"),
+        pytest.param("loop", "unsafe-content/link-dangling", id="loop"),
+        pytest.param("../outside", "unsafe-content/link-escapes", id="leaves"),
+        pytest.param("{root}/inside", "unsafe-content/link-escapes", id="absolute, though inside"),
+    ],
+)
+def test_links_that_have_no_hash(tmp_path: Path, target: str, code: str) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "inside").touch()
+    (tmp_path / "outside").touch()
+    (root / "loop").symlink_to(target.format(root=root))
+    with pytest.raises(GetModulesError) as caught:
+        getmodules.hash_tree(root)
+    assert caught.value.code == code
+
+
+def test_a_fifo_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(GetModulesError) as caught:
+        getmodules.hash_tree(tmp_path)
+    assert caught.value.code == "unsafe-content/special-file"
+    with pytest.raises(GetModulesError) as caught:
+        getmodules.hash_file(tmp_path / "pipe")
+    assert caught.value.code == "fetch/unreadable"
+
+
+@pytest.mark.parametrize("function", [getmodules.hash_tree, getmodules.hash_zip, getmodules.hash_file])
+def test_what_is_not_there_is_not_found(tmp_path: Path, function: Any) -> None:
+    with pytest.raises(GetModulesError) as caught:
+        function(tmp_path / "nowhere")
+    assert caught.value.code == "not-found"
+
+
+def test_a_file_that_is_no_zip(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"nothing of the kind" * 10)
+    with pytest.raises(GetModulesError) as caught:
+        getmodules.hash_zip(tmp_path / "x")
+    assert caught.value.exit_code == 3

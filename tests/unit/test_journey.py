@@ -1,0 +1,113 @@
+"""Following "ask there instead", and the pin at the end of the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from getmodules import GetModulesError, UnsafeContentError
+from tests.fakes import (
+    OTHER_SHA256,
+    ZIP,
+    ZIP_H1,
+    ZIP_SHA256,
+    FakeGetter,
+    a_pin,
+    blob,
+    client_with,
+    elsewhere,
+    installed_files,
+    members_of,
+    routes,
+)
+
+
+@pytest.mark.parametrize("by", ["resolve", "fetch"])
+def test_elsewhere_leads_on_and_the_final_address_is_pinned(tmp_path: Path, by: str) -> None:
+    there = elsewhere("fake://h/real.zip//sub")
+    getter = FakeGetter(answer=lambda pin, *_: blob(ZIP) if "real" in pin.package.url else there)
+    if by == "resolve":
+        getter.pin = lambda package, _: there if "real" not in package.url else None
+    installed = client_with(getter).get("fake://h/registry//deep", tmp_path / "dest")
+
+    assert installed_files(tmp_path / "dest") == {"b.tf": b"# b\n"}
+    assert installed.address == "fake://h/registry//deep"
+    assert installed.pinned == f"fake://h/real.zip//sub/deep?checksum=sha256:{ZIP_SHA256}"
+    assert getter.asked[-1][2] == ("sub/deep",)
+
+
+def test_core_arguments_hold_for_what_finally_arrives(tmp_path: Path) -> None:
+    table = {"fake://h/a": elsewhere("fake://h/b?archive=tar"), "fake://h/b": blob(ZIP, name="download")}
+    client = client_with(FakeGetter(answer=routes(table)))
+    installed = client.get(f"fake://h/a?archive=zip&checksum=sha256:{ZIP_SHA256}", tmp_path / "dest")
+    assert installed.h1 == ZIP_H1
+
+
+@pytest.mark.parametrize(
+    ("users", "servers"),
+    [
+        pytest.param(ZIP_SHA256, OTHER_SHA256, id="the server's"),
+        pytest.param(OTHER_SHA256, ZIP_SHA256, id="the user's"),
+    ],
+)
+def test_checksums_of_user_and_server_must_both_hold(tmp_path: Path, users: str, servers: str) -> None:
+    table = {
+        "fake://h/a": elsewhere(f"fake://h/b.zip?checksum=sha256:{servers}"),
+        "fake://h/b.zip": blob(ZIP),
+    }
+    with pytest.raises(GetModulesError) as caught:
+        client_with(FakeGetter(answer=routes(table))).get(
+            f"fake://h/a?checksum=sha256:{users}", tmp_path / "dest"
+        )
+    assert caught.value.code == "digest-mismatch"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "code"),
+    [
+        pytest.param("file:///etc", "unsafe-content/local-source", id="file URL"),
+        pytest.param("/etc", "unsafe-content/local-source", id="absolute path"),
+        pytest.param("./x", "unsafe-content/elsewhere", id="relative path"),
+        pytest.param("git::file:///srv/r", "unsafe-content/local-source", id="local repository"),
+        pytest.param("oci-layout:///srv/l", "unsafe-content/local-source", id="local layout"),
+        pytest.param("FILE:///etc", "unsafe-content/local-source", id="upper case"),
+        pytest.param(
+            "fake://h/b?checksum=file:/etc/SUMS", "unsafe-content/local-source", id="local checksum file"
+        ),
+        pytest.param(
+            "fake://h/b?checksum=file:./SUMS", "unsafe-content/elsewhere", id="relative checksum file"
+        ),
+        pytest.param("nosuch://h/x", "unsafe-content/elsewhere", id="unknown scheme"),
+        pytest.param("fake://h/../x", "unsafe-content/elsewhere", id="parent path"),
+        pytest.param("fake://h/x\r\nSet-Cookie: a", "unsafe-content/elsewhere", id="control characters"),
+        pytest.param("", "unsafe-content/elsewhere", id="empty"),
+    ],
+)
+def test_where_an_answer_may_not_lead(tmp_path: Path, target: str, code: str) -> None:
+    with pytest.raises(UnsafeContentError) as caught:
+        client_with(FakeGetter(answer=elsewhere(target))).get("fake://h/a", tmp_path / "dest")
+    assert caught.value.code == code
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ten_hops_are_followed_and_no_more(tmp_path: Path) -> None:
+    def hop(pin: Any, *_: Any) -> Any:
+        left = int(pin.package.url.rpartition("/")[2])
+        return elsewhere(f"fake://h/{left - 1}") if left else members_of()
+
+    client = client_with(FakeGetter(answer=hop))
+    assert client.get("fake://h/10", tmp_path / "ten").h1 == ZIP_H1
+    with pytest.raises(GetModulesError) as caught:
+        client.get("fake://h/11", tmp_path / "eleven")
+    assert caught.value.code == "fetch/too-many-hops"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["ten"]
+
+
+def test_resolve_gives_the_pin_and_fetches_nothing(tmp_path: Path) -> None:
+    getter = FakeGetter(pin=lambda package, _: a_pin("c1"))
+    resolved = client_with(getter).resolve("fake://h/x//sub?archive=zip")
+    assert (resolved.pinned, resolved.id) == ("fake://h/x//sub?archive=zip", "c1")
+    assert [asked[0] for asked in getter.asked] == ["resolve"]

@@ -1,0 +1,44 @@
+"""Rooms for getters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from getmodules import Context
+from tests.fakes import FakeGetter, a_pin, client_with, members_of
+
+
+def test_a_getter_works_in_its_workshop_and_is_alone_there(tmp_path: Path) -> None:
+    seen: list[Path] = []
+
+    def work(context: Context) -> None:
+        for _ in range(2):
+            with context.workshop("https://h/repository") as room:
+                seen.append(room)
+                (room / "object").touch()
+        with context.workshop("https://h/other") as room:
+            assert list(room.iterdir()) == []
+
+    getter = FakeGetter(answer=members_of(), during_fetch=work)
+    client_with(getter).get("fake://h/x", tmp_path / "dest")
+    assert seen[0] == seen[1]
+    assert not seen[0].exists()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["dest"]
+
+
+def test_a_workshop_without_a_destination_is_temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    rooms: list[Path] = []
+
+    def resolve(package: Any, context: Context) -> Any:
+        with context.workshop("key") as room:
+            rooms.append(room)
+        return a_pin()
+
+    client_with(FakeGetter(pin=resolve)).resolve("fake://h/x")
+    assert rooms[0].is_relative_to(tmp_path)
+    assert list(tmp_path.iterdir()) == []
