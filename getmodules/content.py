@@ -20,7 +20,7 @@ from getmodules.model import Archive, Blob, Demand, Evidence, Gate, Kind, Member
 from getmodules.ports import Context, Phase
 from getmodules.redact import printable
 from getmodules.spool import OWN_ALGORITHM, spool
-from getmodules.tree import read_file
+from getmodules.localfile import read_file
 from getmodules.treatment import Treatment
 
 

@@ -145,9 +145,7 @@ def _status(path: Path) -> os.stat_result | None:
 def _kind(status: os.stat_result) -> str:
     if stat.S_ISREG(status.st_mode):
         return "a file"
-    if stat.S_ISLNK(status.st_mode) or stat.S_ISDIR(
-        status.st_mode
-    ):  # a directory: what Windows calls a junction
+    if stat.S_ISLNK(status.st_mode) or stat.S_ISDIR(status.st_mode):  # a directory: what Windows calls a junction
         return "a symbolic link"
     return "a special file"
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from getmodules.errors import GetModulesError, PluginContractError
+from getmodules.localfile import LocalFile
 from getmodules.model import Kind, Member
 from getmodules.redact import printable, redact
 
@@ -96,6 +97,8 @@ class _Opener:
 
     def __call__(self) -> Iterable[bytes]:
         content = self._guard.call(self._where, self._member.open)
+        if type(content) is LocalFile:
+            return content  # ours to read, and the writer may share its blocks
         if type(content) is tuple and len(content) == 1 and type(content[0]) is bytes:
             return content  # what readers hand out for small files: nothing left that could go wrong
         return self._guard.chunks(self._where, content)

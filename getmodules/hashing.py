@@ -15,7 +15,8 @@ from getmodules.limits import Limits
 from getmodules.model import Archive, Kind, Member
 from getmodules.ports import Context, Progress
 from getmodules.redact import printable
-from getmodules.tree import read_file, unreadable, walk
+from getmodules.localfile import read_file, unreadable
+from getmodules.tree import walk
 from getmodules.workshop import Workshops
 
 

@@ -39,9 +39,7 @@ class Staging:
         self._made_parents: list[Path] = []
 
     @classmethod
-    def beside(
-        cls, dest: Path, *, force: bool, source_root: Path | None, sweeper: Sweeper | None = None
-    ) -> Staging:
+    def beside(cls, dest: Path, *, force: bool, source_root: Path | None, sweeper: Sweeper | None = None) -> Staging:
         """A staging for ``dest``; nothing is touched before the ``with`` block.
 
         ``force`` may replace an ordinary directory. ``source_root`` is what is copied or unpacked, where that

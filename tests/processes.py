@@ -36,7 +36,7 @@ def start(work: Callable[[], int | None]) -> int:
     code = FAILED
     try:
         code = work() or 0
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - a child must never return into the test runner
         traceback.print_exc()
         sys.stderr.flush()
     finally:
@@ -79,7 +79,8 @@ def as_each_user(test: Callable[..., None]) -> Callable[..., None]:
     on_behalf.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[*signature.parameters.values(), user]
     )
-    return pytest.mark.parametrize("user", USERS)(on_behalf)
+    for_each: Callable[..., None] = pytest.mark.parametrize("user", USERS)(on_behalf)
+    return for_each
 
 
 def in_mount_namespace(work: Callable[[], None]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from getmodules.errors import UnsafeContentError
@@ -26,6 +27,7 @@ _CREATE = (
     | getattr(os, "O_BINARY", 0)
     | getattr(os, "O_NOINHERIT", 0)
 )
+_READ_BYTES = 256 << 10
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -86,10 +88,15 @@ class Ground:
         except UnicodeEncodeError:
             raise _unwritable(path) from None
 
-    def open_file(self, path: str) -> int:
-        """A file that was made here, for reading."""
+    def read_back(self, path: str) -> Iterator[bytes]:
+        """The bytes of a file that was made here."""
         try:
-            return os.open(self._prefix + path, _READ, dir_fd=self._dir_fd)
+            descriptor = os.open(self._prefix + path, _READ, dir_fd=self._dir_fd)
+            try:
+                while chunk := os.read(descriptor, _READ_BYTES):
+                    yield chunk
+            finally:
+                os.close(descriptor)
         except OSError as error:
             raise install_error(error, f"cannot read {printable(path)!r} back") from error
 

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from getmodules.oserrors import install_error
 from getmodules.redact import printable
+from getmodules.syscalls import share_blocks
 
 #: Hashing and writing move to a thread of their own after this much: a thread costs as much as a small file.
 LARGE_BYTES = 1 << 20
@@ -40,6 +41,21 @@ class FileSink:
                     _write_rest(descriptor, memoryview(chunk)[written:])
         except OSError as error:
             raise install_error(error, f"cannot write {printable(self._path)!r}") from error
+
+    def share(self, source: int) -> bool:
+        """Let every file share the blocks of ``source``. ``False``: not possible here, and nothing happened."""
+        try:
+            if all([share_blocks(source, descriptor) for descriptor in self._descriptors]):
+                return True
+            for descriptor in self._descriptors:  # on different file systems some may have succeeded
+                os.ftruncate(descriptor, 0)
+            return False
+        except OSError as error:
+            raise install_error(error, f"cannot write {printable(self._path)!r}") from error
+
+    def hash(self, chunk: bytes) -> None:
+        """Hash what is in the files already."""
+        self._hash.update(chunk)
 
     def digest(self) -> bytes:
         return self._hash.digest()

@@ -7,7 +7,6 @@ exactly what the returned trees say.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 
 from getmodules.archive.outlet import Outlet
@@ -15,8 +14,8 @@ from getmodules.archive.paths import NameBook, member_path
 from getmodules.archive.place import Place
 from getmodules.archive.sink import LARGE_BYTES, Beside, FileSink, Sink
 from getmodules.errors import CorruptArchiveError, PluginContractError, UnsafeContentError
+from getmodules.localfile import LocalFile
 from getmodules.model import Entry, Kind, Member, MemberPath, Members, Tree
-from getmodules.oserrors import install_error
 from getmodules.ports import Context
 from getmodules.redact import printable
 
@@ -26,7 +25,8 @@ __all__ = ["Outlet", "write_members"]
 _STEPS = 16
 #: Bytes between two reports of progress.
 _REPORTED_BYTES = 1 << 20
-_COPY_BYTES = 256 << 10
+#: Smaller files are copied sooner than a file system is asked to share their blocks.
+SHARED_BYTES = 64 << 10
 
 
 def write_members(
@@ -55,6 +55,7 @@ class _Writer:
         self._limits = context.limits
         self._book = NameBook(context.limits, strict=members.strict)
         self._places = [Place(outlet, context, packed_bytes) for outlet in outlets]
+        self._can_share = True
         self._steps = 0
         self._unreported = 0
 
@@ -116,7 +117,10 @@ class _Writer:
         try:
             for place, relative in wanted:
                 descriptors.append(place.create_file(relative, executable=member.executable))
-            size = self._pour(member, path, sink, [place for place, _ in wanted])
+            content = member.open()
+            size = self._share(content, sink, wanted)
+            if size is None:
+                size = self._pour(content, member, path, sink, [place for place, _ in wanted])
         finally:
             sink.close()
         if announced is not None and size != announced:
@@ -127,13 +131,41 @@ class _Writer:
         for place, relative in wanted:
             place.entries[relative] = Entry(MemberPath(relative), Kind.FILE, size, member.executable, digest)
 
-    def _pour(self, member: Member, path: MemberPath, sink: FileSink, places: list[Place]) -> int:
+    def _share(self, content: Iterable[bytes], sink: FileSink, wanted: list[tuple[Place, str]]) -> int | None:
+        """Share the blocks of a file on this machine, where the file system can: its size, or ``None``.
+
+        What is hashed then is our twin: the original may change as it likes.
+        """
+        if type(content) is not LocalFile or content.size < SHARED_BYTES or not self._can_share:
+            return None
+        with content.opened() as source:
+            self._can_share = sink.share(source)
+        if not self._can_share:
+            return None
+        place, relative = wanted[0]
+        size = 0
+        for chunk in place.ground.read_back(relative):
+            size += len(chunk)
+            if size > content.size:
+                break
+            sink.hash(chunk)
+            for each, _ in wanted:
+                each.count_bytes(len(chunk))
+            self._report(len(chunk))
+            self._context.checkpoint()
+        if size != content.size:
+            raise content.changed()
+        return size
+
+    def _pour(
+        self, content: Iterable[bytes], member: Member, path: MemberPath, sink: FileSink, places: list[Place]
+    ) -> int:
         most = self._limits.file_bytes if member.size is None else member.size
         size = 0
         into: Sink = sink
         beside: Beside | None = None
         try:
-            for chunk in member.open():
+            for chunk in content:
                 if type(chunk) is not bytes:
                     chunk = _as_bytes(chunk, path)
                 size += len(chunk)
@@ -177,30 +209,15 @@ class _Writer:
         if source is None or source.kind is not Kind.FILE:
             raise self._no_hardlink(member, "that is no earlier file of the package", None)
         place.count_bytes(source.size)
-        reader = place.ground.open_file(source.path)
+        copy = FileSink(relative, [place.create_file(relative, executable=source.executable)])
         try:
-            writer = place.create_file(relative, executable=source.executable)
-            try:
-                self._copy_bytes(reader, writer, relative)
-            finally:
-                os.close(writer)
+            for chunk in place.ground.read_back(source.path):
+                copy.put(chunk)
+                self._report(len(chunk))
+                self._step()
         finally:
-            os.close(reader)
+            copy.close()
         place.entries[relative] = source._replace(path=MemberPath(relative))
-
-    def _copy_bytes(self, reader: int, writer: int, path: str) -> None:
-        while True:
-            try:
-                chunk = os.read(reader, _COPY_BYTES)
-                rest = memoryview(chunk)
-                while rest:
-                    rest = rest[os.write(writer, rest) :]
-            except OSError as error:
-                raise install_error(error, f"cannot write {printable(path)!r}") from error
-            if not chunk:
-                return
-            self._report(len(chunk))
-            self._step()
 
     def _no_hardlink(self, member: Member, what: str, hint: str | None) -> UnsafeContentError:
         return UnsafeContentError(

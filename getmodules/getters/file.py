@@ -19,7 +19,8 @@ from getmodules.hookspecs import hookimpl
 from getmodules.model import Blob, Members, PackageAddress, Pin, Want
 from getmodules.ports import Context, Detector, Getter, Shorthand
 from getmodules.redact import printable
-from getmodules.tree import members_of, read_file, unreadable
+from getmodules.localfile import read_file, unreadable
+from getmodules.tree import members_of
 
 _PATH = re.compile(r"\.{1,2}(?:/.*)?|/(?!/).*", re.DOTALL)
 _DRIVE_PATH = re.compile(r"[A-Za-z]:[\\/].*|\.{1,2}\\.*", re.DOTALL)

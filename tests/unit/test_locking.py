@@ -59,9 +59,7 @@ def test_a_lock_dies_with_its_process(file: Path) -> None:
         pytest.param(errno.EWOULDBLOCK, Lock.BUSY, id="somebody-has-it"),
     ],
 )
-def test_what_the_system_answers(
-    number: int, outcome: Lock, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_system_answers(number: int, outcome: Lock, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(fd: int, operation: int) -> None:
         raise OSError(number, os.strerror(number))
 

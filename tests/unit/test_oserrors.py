@@ -24,9 +24,7 @@ from getmodules.oserrors import install_error, translated
         pytest.param(errno.EIO, "install", False, id="broken-disk"),
     ],
 )
-def test_the_number_decides_the_code_and_the_message_has_both_halves(
-    number: int, code: str, hinted: bool
-) -> None:
+def test_the_number_decides_the_code_and_the_message_has_both_halves(number: int, code: str, hinted: bool) -> None:
     error = install_error(OSError(number, os.strerror(number)), "cannot write main.tf")
     assert (type(error), error.code) == (InstallError, code)
     assert error.message == f"cannot write main.tf: {os.strerror(number)}"

@@ -135,9 +135,7 @@ def test_a_newborn_that_meets_a_sweeper_takes_a_new_name(
     held.clear()
 
 
-def test_something_that_takes_each_one_away_ends_in_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_something_that_takes_each_one_away_ends_in_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def taken_away(fd: int) -> Lock:
         (newborn,) = tmp_path.iterdir()
         (newborn / LOCK_NAME).unlink()

@@ -68,9 +68,7 @@ def test_a_c_library_without_the_function_is_a_system_without_it(
     synced_with_the_fallback(tmp_path)
 
 
-def test_a_python_without_ctypes_is_a_system_without_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_python_without_ctypes_is_a_system_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     original = builtins.__import__
 
     def no_ctypes(name: str, *rest: object, **more: object) -> object:

@@ -9,7 +9,8 @@ import pytest
 
 from getmodules.errors import FetchError, NotFoundError
 from getmodules.model import Kind
-from getmodules.tree import members_of, read_file, walk
+from getmodules.localfile import read_file
+from getmodules.tree import members_of, walk
 from tests.processes import as_each_user
 
 

@@ -1,0 +1,1 @@
+"""The command line: a table of commands, one small module for each, and one place that prints."""

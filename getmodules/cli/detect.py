@@ -1,0 +1,85 @@
+"""``getmodules detect``: what addresses mean, without asking anybody."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from getmodules.cli.options import Parser, add_base, add_output, add_plugins, add_verbose, base_of, client_of
+from getmodules.cli.render import Console, whole
+from getmodules.cli.sources import add_sources, for_each
+from getmodules.redact import MASK, is_secret_argument, redact
+
+if TYPE_CHECKING:
+    from getmodules.detection import Detected
+    from getmodules.model import Arguments
+
+_EPILOG = """\
+Each source is answered with its canonical address on a line of its own. Passwords and keys are shown as ****.
+With --json: {"source", "address", "getter", "url", "subdir", "arguments"}, with --explain also "steps";
+or {"source", "error"}.
+
+examples:
+  getmodules detect github.com/acme/vpc//net?ref=v1
+  getmodules detect ./modules/vpc --base /srv/infrastructure
+  getmodules detect --json - < addresses.txt
+"""
+
+
+def parser() -> Parser:
+    made = Parser(
+        usage="getmodules detect SOURCE... [OPTION...]",
+        description="Show what addresses mean, as canonical addresses. Offline: nobody is asked.",
+        epilog=_EPILOG,
+    )
+    add_sources(made)
+    add_base(made)
+    made.add_argument("--explain", action="store_true", help="show each step of the detectors as well")
+    add_plugins(made)
+    add_output(made)
+    add_verbose(made)
+    return made
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    client, base = client_of(options, console), base_of(options)
+
+    def show(source: str) -> None:
+        detected = client.explain(source, base=base)
+        if console.json:
+            console.object(_as_json(source, detected, explain=options.explain))
+        else:
+            console.data(_as_text(detected, explain=options.explain))
+
+    return for_each(options, console, show)
+
+
+def _as_text(detected: Detected, *, explain: bool) -> str:
+    lines = [whole(detected.address.display())]
+    if explain:
+        lines += (f"  {step.detector}: {whole(redact(step.address))}" for step in detected.steps)
+    return "\n".join(lines)
+
+
+def _as_json(source: str, detected: Detected, *, explain: bool) -> dict[str, object]:
+    package = detected.address.package
+    shown: dict[str, object] = {
+        "source": redact(source),
+        "address": detected.address.display(),
+        "getter": package.getter,
+        "url": redact(package.url),
+        "subdir": detected.address.subdir,
+        "arguments": _arguments(package.arguments),
+    }
+    if explain:
+        shown["steps"] = [
+            {"detector": step.detector, "address": redact(step.address)} for step in detected.steps
+        ]
+    return shown
+
+
+def _arguments(arguments: Arguments) -> dict[str, str]:
+    """A value may be an address of its own (``checksum=file:…``), with secrets in it."""
+    return {
+        name: MASK if value and is_secret_argument(name) else redact(value) for name, value in arguments.items()
+    }

@@ -1,0 +1,112 @@
+"""The table of commands, and the way of one call: parse, run, tell how it ended.
+
+Nothing heavy is imported on the way: a command's module is imported when it was chosen, and what it works with
+when its arguments were understood. ``getmodules --help`` costs hardly more than Python itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from getmodules.cli import ending, interrupt
+from getmodules.cli.options import PROGRAM, Parser, nearest
+from getmodules.cli.render import Console
+from getmodules.errors import ConfigError
+from getmodules.redact import redact
+
+#: Each is the module ``getmodules.cli.<name>``, with ``parser()`` and ``run(options, console)``.
+COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "get": "install a module as a directory, verified",
+        "detect": "show what addresses mean; offline",
+        "resolve": "show what addresses mean today, pinned",
+        "hash": "show the hash of a directory, a zip or a file",
+        "plugins": "list the plugins and what they contribute",
+    }
+)
+
+_EXAMPLES = """\
+examples:
+  getmodules get "github.com/acme/vpc//net?ref=v1" modules/net
+  getmodules get ./vpc.zip modules/vpc --expect sha256:9f86d081...
+  getmodules detect --json "oci://ghcr.io/acme/vpc?tag=1.2.0"
+
+exit codes:
+  0  done
+  1  the source, the destination or a plugin failed
+  2  a wrong address, option or setting
+  3  what arrived must not be installed: unsafe, broken, or not what was expected
+  4  authentication is needed, or was refused
+  5  the lock is stale
+  6  not available offline
+  130 interrupted (143 by SIGTERM, 129 by SIGHUP); 141 the reader of the output went away
+
+"getmodules COMMAND --help" says more about a command.
+"""
+
+
+def entry() -> int:
+    """The console script."""
+    with interrupt.raised():
+        return main(sys.argv[1:], Console.of_process())
+
+
+def main(argv: Sequence[str], console: Console) -> int:
+    """Run one command; the exit code."""
+    console.json = _wants_json(argv)
+    try:
+        return _run(argv, console)
+    except BaseException as error:
+        return ending.conclude(error, console)
+    finally:
+        console.close()
+
+
+def _wants_json(argv: Sequence[str]) -> bool:
+    """Looked for before anything is parsed, because a usage error is told as JSON as well."""
+    options = argv[: argv.index("--")] if "--" in argv else argv
+    return "--json" in options
+
+
+def _run(argv: Sequence[str], console: Console) -> int:
+    leading = next((i for i, word in enumerate(argv) if not word.startswith("-")), len(argv))
+    top = _top_parser()
+    options = top.parse(argv[:leading], console)
+    if options.version:
+        from getmodules.version import VERSION
+
+        console.data(f"{PROGRAM} {VERSION}")
+        return 0
+    if leading == len(argv):
+        # As a mistake, so that a script whose variable was empty does not go on as if all were well.
+        console.message(top.format_help().rstrip())
+        return ConfigError.exit_code
+    name = argv[leading]
+    if name not in COMMANDS:
+        raise ConfigError(f"there is no command {redact(name)!r}", hint=_commands_like(name))
+    command = importlib.import_module(f"getmodules.cli.{name}")
+    chosen = command.parser().parse(argv[leading + 1 :], console)
+    console.quiet, console.verbose = getattr(chosen, "quiet", False), chosen.verbose
+    code: int = command.run(chosen, console)
+    return code
+
+
+def _top_parser() -> Parser:
+    width = max(map(len, COMMANDS))
+    table = "\n".join(f"  {name:{width}}  {line}" for name, line in COMMANDS.items())
+    parser = Parser(
+        usage=f"{PROGRAM} COMMAND [OPTION...]",
+        description="Turn any module address into a directory you can trust: an archive, a directory, a repository,\n"
+        f"a registry, or whatever a plugin adds.\n\ncommands:\n{table}",
+        epilog=_EXAMPLES,
+    )
+    parser.add_argument("--version", action="store_true", help="show the version and exit")
+    return parser
+
+
+def _commands_like(name: str) -> str:
+    near = nearest(name, COMMANDS)
+    return f"did you mean {near}?" if near else f"the commands are: {', '.join(COMMANDS)}"

@@ -1,0 +1,206 @@
+"""The only place that prints: data on stdout, messages on stderr, and one line that is updated in between.
+
+Data that cannot be written is an error, because somebody asked for it. Messages are a courtesy: where stderr is
+gone or full, the work goes on. Whatever is shown has been made harmless: no escape sequence but our own colours
+reaches a terminal. JSON is plain ASCII for the same reason, and because it then survives any locale.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from typing import TextIO
+
+from getmodules.errors import ConfigError, GetModulesError
+from getmodules.redact import printable
+
+_LONGEST_MESSAGE = 2_000
+_COLOURS = {"error": "1;31", "warning": "33", "note": "36"}
+
+
+class OutputError(GetModulesError):
+    """Standard output could not be written. Only the command line has this error."""
+
+
+class ReaderGone(Exception):
+    """Whoever read our output has seen enough: ``getmodules detect - | head -1``."""
+
+
+class Console:
+    """The streams of one call, and how to write to them. Any thread may."""
+
+    def __init__(
+        self,
+        *,
+        stdout: TextIO | None,
+        stderr: TextIO | None,
+        stdin: TextIO | None = None,
+        environ: Mapping[str, str],
+    ) -> None:
+        self._stdout = stdout
+        self._stderr = stderr
+        self._stdin = stdin
+        self.environ = environ
+        self.json = False
+        self.quiet = False
+        self.verbose = False
+        self._guard = threading.RLock()
+        self._line = ""
+
+    @classmethod
+    def of_process(cls) -> Console:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None and hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")
+        if sys.stdin is not None and hasattr(sys.stdin, "reconfigure"):
+            sys.stdin.reconfigure(errors="surrogateescape")
+        return cls(stdout=sys.stdout, stderr=sys.stderr, stdin=sys.stdin, environ=os.environ)
+
+    @property
+    def stderr(self) -> TextIO | None:
+        """For a plugin's way to show progress, which writes by itself."""
+        return self._stderr
+
+    @property
+    def animates(self) -> bool:
+        """Whether a line on stderr can be written over."""
+        return _is_terminal(self._stderr) and self.environ.get("TERM") != "dumb"
+
+    # ------------------------------------------------------------------------------------------------ input
+
+    def lines_of_stdin(self) -> Iterator[str]:
+        """The lines that are not blank, without their ends, as soon as each is there."""
+        if self._stdin is None:
+            raise ConfigError("standard input is closed, so no sources can be read from it")
+        try:
+            for line in self._stdin:
+                if line.strip():
+                    yield line.rstrip("\r\n")
+        except OSError as error:
+            raise ConfigError(f"cannot read standard input: {error.strerror}") from error
+
+    # ---------------------------------------------------------------------------------------------- output
+
+    def data(self, text: str) -> None:
+        """One or more lines that somebody asked for."""
+        with self._guard:
+            self.line("")
+            if self._stdout is None:
+                raise OutputError("standard output is closed")
+            try:
+                self._stdout.write(f"{text}\n")
+                self._stdout.flush()
+            except BrokenPipeError as error:
+                _abandon(self._stdout)
+                raise ReaderGone from error
+            except OSError as error:
+                _abandon(self._stdout)
+                raise OutputError(f"cannot write to standard output: {error.strerror}") from error
+
+    def object(self, value: Mapping[str, object]) -> None:
+        """One JSON object on one line, its keys in the order in which they are documented."""
+        import json
+
+        self.data(json.dumps(value))
+
+    def message(self, text: str) -> None:
+        """One or more lines for people."""
+        with self._guard:
+            self.line("")
+            self._write_message(f"{text}\n")
+
+    def labelled(self, label: str, text: str) -> None:
+        """``note: text``, each line of it made harmless."""
+        first, *more = [printable(line, _LONGEST_MESSAGE) for line in text.splitlines()] or [""]
+        self.message("\n".join((f"{self._painted(label)}: {first}", *(f"  {line}" for line in more))))
+
+    def error(self, error: GetModulesError, source: str | None = None) -> None:
+        """For people on stderr and, where JSON is wanted, for programs on stdout."""
+        lines = [error.message]
+        for name, value in (("address", error.address), ("hint", error.hint), ("code", error.code)):
+            if value is not None:
+                lines.append(f"{name}: {value}")
+        self.labelled("error", "\n".join(lines))
+        if self.json:
+            about = {} if source is None else {"source": source}
+            self.object({**about, "error": error.as_json()})
+
+    def line(self, text: str) -> None:
+        """Show ``text`` as the line that is written over; an empty one takes it away."""
+        with self._guard:
+            if text == self._line:
+                return
+            # Overwritten with blanks, not erased: that needs no escape sequence, and works on every terminal.
+            blanks = " " * (cells(self._line) - cells(text))
+            self._line = text
+            self._write_message(f"\r{text}{blanks}" if text else f"\r{blanks}\r")
+
+    def close(self) -> None:
+        self.line("")
+
+    # --------------------------------------------------------------------------------------------- details
+
+    def _write_message(self, text: str) -> None:
+        if self._stderr is None:
+            return
+        try:
+            self._stderr.write(text)
+            self._stderr.flush()
+        except OSError:
+            _abandon(self._stderr)
+            self._stderr = None
+
+    def _painted(self, label: str) -> str:
+        if not self.animates or self.environ.get("NO_COLOR"):
+            return label
+        return f"\x1b[{_COLOURS[label]}m{label}\x1b[0m" if label in _COLOURS else label
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
+
+
+def _abandon(stream: TextIO) -> None:
+    """Let what is still in the buffer go nowhere: Python would try again at its end, and complain aloud."""
+    try:
+        descriptor = stream.fileno()
+    except (OSError, ValueError):  # not a file of the process
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
+# ------------------------------------------------------------------------------------------------- text
+
+
+def whole(text: str) -> str:
+    """``text`` made harmless, but not cut: for data."""
+    # Ten characters (\U0010ffff) are the longest escape.
+    return printable(text, 10 * len(text) + 1)
+
+
+def terminal_width() -> int:
+    """Columns of the terminal that we write to; ``COLUMNS`` beats what it says."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
+    for stream in (sys.__stderr__, sys.__stdout__):
+        try:
+            if stream is not None and (width := os.get_terminal_size(stream.fileno()).columns) > 0:
+                return width
+        except (OSError, ValueError):  # closed, or not a terminal: ask the next
+            continue
+    return 80
+
+
+def cells(text: str) -> int:
+    """How many columns ``text`` takes in a terminal."""
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    return len(text) + wide - sum(unicodedata.combining(character) != 0 for character in text)

@@ -1,0 +1,58 @@
+"""``getmodules resolve``: what addresses mean today, pinned."""
+
+from __future__ import annotations
+
+import argparse
+
+from getmodules.cli.options import (
+    Parser,
+    add_base,
+    add_limit,
+    add_output,
+    add_plugins,
+    add_quiet_and_verbose,
+    base_of,
+    client_of,
+)
+from getmodules.cli.progress import Notices
+from getmodules.cli.render import Console, whole
+from getmodules.cli.sources import add_sources, for_each
+
+_EPILOG = """\
+Each source is answered with its pinned address on a line of its own; it brings exactly what is there today.
+Where only fetching would tell, that is an error (code fetch/no-identity), and the others go on.
+With --json: {"source", "pinned", "id"}, or {"source", "error"}.
+
+examples:
+  getmodules resolve "github.com/acme/vpc?ref=main"
+  getmodules resolve --json "oci://ghcr.io/acme/vpc?tag=1.2.0" -
+"""
+
+
+def parser() -> Parser:
+    made = Parser(
+        usage="getmodules resolve SOURCE... [OPTION...]",
+        description="Show what addresses mean today, as pinned addresses. Nothing is fetched for it.",
+        epilog=_EPILOG,
+    )
+    add_sources(made)
+    add_base(made)
+    add_limit(made)
+    add_plugins(made)
+    add_output(made)
+    add_quiet_and_verbose(made)
+    return made
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    client, base = client_of(options, console), base_of(options)
+    progress = Notices(console)
+
+    def show(source: str) -> None:
+        resolved = client.resolve(source, base=base, progress=progress)
+        if console.json:
+            console.object({"source": resolved.source, "pinned": resolved.pinned, "id": resolved.id})
+        else:
+            console.data(whole(resolved.pinned))
+
+    return for_each(options, console, show)
