@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from getmodules.errors import AddressError
 from getmodules.model import Argument, Arguments, SourceAddress
-from getmodules.redact import printable, redact
+from getmodules.redact import printable, redact_address
 
 #: Room for an RSA key in ``sshkey=``, not for a flood.
 MAX_LENGTH = 16_384
@@ -65,7 +65,7 @@ def parse(text: str) -> SourceAddress:
     rest, question, query = body.partition("?")
     package, subdir = _split_subdir(rest)
     if not package:
-        raise AddressError("there is no package in this address", address=redact(text))
+        raise AddressError("there is no package in this address", address=redact_address(text))
     return SourceAddress(
         force=force, body=package, subdir=clean_subdir(subdir), arguments=parse_query(query) if question else Arguments()
     )
@@ -82,22 +82,22 @@ def _check_characters(text: str) -> None:
         raise AddressError(f"an address of {len(text):,} characters; at most {MAX_LENGTH:,} are allowed")
     odd = next((c for c in text if not c.isprintable()), None)
     if odd is not None:
-        raise AddressError(f"the address has a control or invisible character, {ascii(odd)}", address=printable(redact(text)))
+        raise AddressError(f"the address has a control or invisible character, {ascii(odd)}", address=printable(redact_address(text)))
     if text != text.strip():
-        raise AddressError("the address begins or ends with a blank", address=redact(text))
+        raise AddressError("the address begins or ends with a blank", address=redact_address(text))
 
 
 def _split_force(text: str) -> tuple[str | None, str]:
     match = _FORCE.fullmatch(text)
     if match is None:
         if text.startswith("::"):
-            raise AddressError("there is no getter before '::'", address=redact(text))
+            raise AddressError("there is no getter before '::'", address=redact_address(text))
         return None, text
     force, body = match[1].lower(), match[2]
     if not body:
         raise AddressError(f"there is no address after '{force}::'")
     if _FORCE.fullmatch(body):
-        raise AddressError("only one getter can be forced with '::'", address=redact(text))
+        raise AddressError("only one getter can be forced with '::'", address=redact_address(text))
     return force, body
 
 
@@ -112,6 +112,8 @@ def clean_subdir(typed: str) -> str:
     """A subdirectory as it is used and compared: escapes resolved, ``a//b`` and ``a/./b/`` as ``a/b``."""
     if not typed:
         return ""
+    if "#" in typed:
+        raise _bad_subdir(typed, "has a fragment (#…)", _CHARACTER_HINTS["#"])
     text = _decode(typed, "the subdirectory")
     if "\\" in text:
         parts = re.split(r"[/\\]", text)
@@ -156,6 +158,10 @@ def parse_query(query: str) -> Arguments:
                 f"the argument {printable(typed_name)!r} has a ';'",
                 hint="arguments are separated by '&'; a ';' in a value is written %3B",
             )
+        if "#" in pair:
+            raise AddressError(
+                f"the argument {printable(typed_name)!r} has a fragment (#…)", hint=_CHARACTER_HINTS["#"]
+            )
         if " " in pair:
             raise AddressError(
                 f"the argument {printable(typed_name)!r} has a blank", hint="a blank in a value is written %20"
@@ -197,7 +203,7 @@ def check_url(text: str) -> Url:
     """A URL-like body, without query, as its parts; raises :class:`AddressError` for what is wrong or ambiguous."""
     match = _URL.fullmatch(text)
     if match is None:
-        raise AddressError(f"{printable(redact(text))!r} is no URL", hint="URLs are written scheme://host/path")
+        raise AddressError(f"{printable(redact_address(text))!r} is no URL", hint="URLs are written scheme://host/path")
     scheme, authority, path = match[1].lower(), match[2], match[3]
     for character, name in (("\\", "a backslash"), (" ", "a blank"), ("#", "a fragment (#…)")):
         if character in text:
@@ -209,7 +215,7 @@ def check_url(text: str) -> Url:
 _CHARACTER_HINTS = {
     "\\": "directories in a URL are separated by '/'",
     " ": "a blank in a URL is written %20",
-    "#": "a '#' in a path is written %23; to pin an archive, use ?checksum=sha256:…",
+    "#": "a '#' that is meant is written %23; to pin an archive, use ?checksum=sha256:…",
 }
 
 
@@ -219,6 +225,8 @@ def _check_authority(authority: str, scheme: str) -> tuple[str, str, int | None]
         raise AddressError("the URL has two '@' before its path", hint="an '@' in a password is written %40")
     if at and (not _USERINFO.fullmatch(userinfo) or _BAD_ESCAPE.search(userinfo)):
         raise AddressError("the URL's user name or password has characters that must be percent-encoded")
+    if unquote_to_bytes(userinfo).startswith(b"-"):
+        raise AddressError("the URL's user name begins with '-': a program could take it for an option")
     if at and _has_control(userinfo):
         raise AddressError("the URL's user name or password has control characters")
     if not hostport:
@@ -244,7 +252,11 @@ def _split_port(hostport: str) -> tuple[str, int | None]:
     if not colon:
         return host, None
     if not _PORT.fullmatch(port) or int(port) > 65_535:
-        raise AddressError(f"the port {printable(port)!r} is not a number from 1 to 65535")
+        # What is no number is not shown: it may be half of a password that has a '/' in it.
+        shown = f" {port}" if len(port) < 10 and port.isdecimal() else ""
+        raise AddressError(
+            f"the port{shown} is not a number from 1 to 65535", hint="a '/' in a password is written %2F"
+        )
     return host, int(port)
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
+from getmodules.address import check_url, parse
 from getmodules.digest import Digest
 from getmodules.errors import AddressError
 from getmodules.model import (
     CORE_ARGUMENTS,
     Archive,
+    Arguments,
     Blob,
     Demand,
     Elsewhere,
@@ -29,7 +31,7 @@ from getmodules.model import (
 )
 from getmodules.plugins import Plugin
 from getmodules.ports import Context, Credential, Fetched, Origin, Progress, Shorthand
-from getmodules.redact import Secret, printable
+from getmodules.redact import Secret, printable, redact
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 
@@ -40,10 +42,15 @@ def _strings(plugin: Plugin, offer: Any, attribute: str) -> tuple[str, ...]:
     value = plugin.guard.call(where, getattr, offer, attribute)
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise plugin.guard.violation(f"{where} must be a tuple of strings")
-    strings = tuple(plugin.guard.iterate(where, value))
-    if not all(isinstance(string, str) and string for string in strings):
-        raise plugin.guard.violation(f"{where} must be a tuple of strings")
-    return strings
+    strings = plugin.guard.collect(where, value)
+    if not all(isinstance(string, str) and string and string.isprintable() for string in strings):
+        raise plugin.guard.violation(f"{where} must be a tuple of printable strings")
+    return _each_once(strings)
+
+
+def _each_once(strings: Iterable[str]) -> tuple[str, ...]:
+    """Said twice by one plugin is no conflict."""
+    return tuple(dict.fromkeys(strings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +61,7 @@ class BoundDetector:
 
     def detect(self, shorthand: Shorthand) -> str | None:
         where = f"detector {self.name!r}"
-        result = self.plugin.guard.call(where, self.offer.detect, shorthand)
+        result = self.plugin.guard.ask(where, self.offer, "detect", shorthand)
         if result is not None and not isinstance(result, str):
             raise self.plugin.guard.violation(f"{where} returned {type(result).__name__}, not a string or None")
         return result
@@ -75,9 +82,19 @@ class BoundGetter:
         checked = self._optional("check", package)
         if checked is None:
             return package
-        if not isinstance(checked, PackageAddress) or checked.arguments != package.arguments:
-            raise self.plugin.guard.violation("check must return a PackageAddress with the same arguments, or None")
+        if not self._is_sound(checked) or checked.arguments != package.arguments:
+            raise self.plugin.guard.violation(
+                "check must return a PackageAddress of its own with the same arguments, or None"
+            )
+        if checked.url != package.url and not _is_url(checked.url):
+            raise self.plugin.guard.violation(f"check returned what is no URL: {printable(redact(checked.url))!r}")
         return checked
+
+    def _is_sound(self, package: Any) -> TypeGuard[PackageAddress]:
+        if type(package) is not PackageAddress or package.getter not in self.schemes:
+            return False
+        fields: tuple[Any, ...] = (package.url, package.arguments, package.forced)
+        return tuple(map(type, fields)) == (str, Arguments, bool)
 
     def _check_argument_names(self, package: PackageAddress) -> None:
         for name in package.arguments:
@@ -92,7 +109,7 @@ class BoundGetter:
 
     def demands(self, package: PackageAddress) -> tuple[Demand, ...]:
         result = self._optional("demands", package)
-        demands = tuple(self.plugin.guard.iterate("demands", result)) if result is not None else ()
+        demands: tuple[Any, ...] = () if result is None else self.plugin.guard.collect("demands", result)
         if not all(isinstance(demand, Demand) for demand in demands):
             raise self.plugin.guard.violation("demands must yield Demand values")
         return demands
@@ -103,20 +120,30 @@ class BoundGetter:
             return None
         if isinstance(result, Elsewhere):
             return self._elsewhere(result, "resolve")
-        if not isinstance(result, Pin) or not isinstance(result.package, PackageAddress):
+        if not isinstance(result, Pin):
             raise self.plugin.guard.violation(f"resolve returned {type(result).__name__}, not a Pin, Elsewhere or None")
-        if not isinstance(result.id, str) or not result.id:
+        if not isinstance(result.id, str) or not result.id or not result.id.isprintable():
             raise self.plugin.guard.violation("resolve returned a Pin without an id")
-        if result.package.getter not in self.schemes:
-            raise self.plugin.guard.violation("resolve returned a Pin of somebody else's package")
-        self.check(result.package)
+        self._check_pinned(result.package)
         digests: dict[Any, Any] = self.plugin.guard.call("the digests of a Pin", dict, result.digests)
         if not all(isinstance(text, str) for pair in digests.items() for text in pair):
             raise self.plugin.guard.violation("the digests of a Pin must map strings to strings")
         return replace(result, digests=digests)
 
+    def _check_pinned(self, package: PackageAddress) -> None:
+        if not self._is_sound(package):
+            raise self.plugin.guard.violation("resolve returned a Pin of no package of its own")
+        try:
+            if package.arguments.only(*CORE_ARGUMENTS) or not _is_url(package.url):
+                raise AddressError("it is no URL, or it has arguments of the core")
+            self.check(package)
+        except AddressError as error:
+            raise self.plugin.guard.violation(
+                f"resolve returned a Pin whose address cannot be used: {error.message}"
+            ) from error
+
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:
-        result = self.plugin.guard.call("fetch", self.offer.fetch, pin, wants, context)
+        result = self.plugin.guard.ask("fetch", self.offer, "fetch", pin, wants, context)
         if isinstance(result, Blob):
             return self._blob(result)
         if isinstance(result, Members):
@@ -140,8 +167,18 @@ class BoundGetter:
         return replace(blob, chunks=self.plugin.guard.chunks("fetch", blob.chunks))
 
     def _optional(self, method: str, *arguments: object) -> Any:
-        function = getattr(self.offer, method, None)
+        function = self.plugin.guard.call(method, getattr, self.offer, method, None)
         return None if function is None else self.plugin.guard.call(method, function, *arguments)
+
+
+def _is_url(text: str) -> bool:
+    """Whether ``text`` is a URL and nothing else, that reads back as what it is."""
+    try:
+        check_url(text)
+        address = parse(text)
+    except AddressError:
+        return False
+    return address.body == text and not address.subdir and not address.arguments
 
 
 def _is_sound(blob: Any) -> bool:
@@ -187,7 +224,7 @@ class BoundUnpacker:
 
     def unpack(self, archive: Archive, context: Context) -> Members:
         where = f"unpacker {self.names[0]!r}"
-        items: Iterable[Member] = self.plugin.guard.call(where, self.offer.unpack, archive, context)
+        items: Iterable[Member] = self.plugin.guard.ask(where, self.offer, "unpack", archive, context)
         return Members(self.plugin.guard.members(where, items), strict=True)
 
 
@@ -195,12 +232,15 @@ def bind_unpacker(plugin: Plugin, offer: Any) -> BoundUnpacker:
     names = _strings(plugin, offer, "names")
     if not names:
         raise plugin.guard.violation(f"{type(offer).__name__}.names is empty")
+    suffixes = _each_once(suffix.lower() for suffix in _strings(plugin, offer, "suffixes"))
+    if not all(suffix.startswith(".") for suffix in suffixes):
+        raise plugin.guard.violation(f"{type(offer).__name__}.suffixes must begin with a dot")
     return BoundUnpacker(
         plugin=plugin,
         offer=offer,
         names=names,
-        suffixes=tuple(suffix.lower() for suffix in _strings(plugin, offer, "suffixes")),
-        media_types=tuple(media_type.lower() for media_type in _strings(plugin, offer, "media_types")),
+        suffixes=suffixes,
+        media_types=_each_once(media_type.lower() for media_type in _strings(plugin, offer, "media_types")),
     )
 
 
@@ -212,7 +252,7 @@ class BoundCredentials:
 
     def lookup(self, origin: Origin, path: str) -> Credential | None:
         where = f"credentials {self.name!r}"
-        result = self.plugin.guard.call(where, self.offer.lookup, origin, path)
+        result = self.plugin.guard.ask(where, self.offer, "lookup", origin, path)
         if result is not None and not (isinstance(result, Credential) and isinstance(result.secret, Secret)):
             raise self.plugin.guard.violation(f"{where} returned something that is not a Credential with a Secret")
         return result
@@ -227,14 +267,14 @@ class BoundVerifier:
 
     def verify(self, gate: Gate, subject: Pin | Archive | Tree, context: Context) -> str | None:
         where = f"verifier {self.name!r}"
-        result = self.plugin.guard.call(where, self.offer.verify, gate, subject, context)
+        result = self.plugin.guard.ask(where, self.offer, "verify", gate, subject, context)
         if result is not None and not isinstance(result, str):
             raise self.plugin.guard.violation(f"{where} returned {type(result).__name__}, not a string or None")
         return result
 
 
 def bind_verifier(plugin: Plugin, offer: Any, name: str) -> BoundVerifier:
-    gates = frozenset(plugin.guard.iterate("gates", plugin.guard.call("gates", lambda: offer.gates)))
+    gates = frozenset(plugin.guard.collect("gates", offer.gates))
     if not gates or not all(isinstance(gate, Gate) for gate in gates):
         raise plugin.guard.violation(f"the gates of verifier {name!r} must be of getmodules.Gate")
     return BoundVerifier(plugin, offer, name, gates)
@@ -251,7 +291,7 @@ class BoundProgress:
         return (self.name,)
 
     def open(self, stream: Any) -> Progress:
-        progress = self.plugin.guard.call(f"progress {self.name!r}", self.offer.open, stream)
+        progress = self.plugin.guard.ask(f"progress {self.name!r}", self.offer, "open", stream)
         if not isinstance(progress, Progress):
             raise self.plugin.guard.violation(f"progress {self.name!r} did not open a getmodules.Progress")
         return progress

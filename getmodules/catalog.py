@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -131,10 +131,11 @@ def build(plugins: Iterable[Plugin]) -> Catalog:
     bound: list[tuple[Plugin, dict[str, list[Any]]]] = []
     for plugin in plugins:
         try:
-            wrapped = {hook: [_BIND[hook](plugin, offer) for offer in offers] for hook, offers in plugin.offers.items()}
+            wrapped = {
+                hook: [plugin.guard.call(f"an offer of {hook}", _BIND[hook], plugin, offer) for offer in offers]
+                for hook, offers in plugin.offers.items()
+            }
         except PluginError as error:
-            from dataclasses import replace
-
             plugin, wrapped = replace(plugin, offers={}, error=error), {}
         accepted.append(plugin)
         bound.append((plugin, wrapped))
@@ -168,8 +169,8 @@ def _detector_rank(detector: BoundDetector) -> int:
 def _named(bound: Callable[[Plugin, Any, str], Any]) -> Callable[[Plugin, Any], Any]:
     def bind(plugin: Plugin, offer: Any) -> Any:
         name = plugin.guard.call("its name", lambda: offer.name)
-        if not isinstance(name, str) or not name:
-            raise plugin.guard.violation(f"the name of {type(offer).__name__} is not a string")
+        if not isinstance(name, str) or not name or not name.isprintable():
+            raise plugin.guard.violation(f"the name of {type(offer).__name__} is not a printable string")
         return bound(plugin, offer, name)
 
     return bind

@@ -37,7 +37,8 @@ def _digest(line: str, file_name: str) -> Digest | None:
     algorithm = _BY_LENGTH.get(len(match["hex"]), "") if match else ""
     if match is None:
         match = _BSD.fullmatch(line)
-        algorithm = match["algorithm"].lower().replace("-", "") if match else ""
+        # OpenSSL 3 says SHA2-256 where BSD and its own older versions say SHA256.
+        algorithm = match["algorithm"].lower().replace("sha2-", "sha").replace("-", "") if match else ""
     if match is None or match["name"].rpartition("/")[2] != file_name:
         return None
     try:

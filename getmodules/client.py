@@ -14,7 +14,7 @@ from getmodules.model import Installed, ModuleAddress, Request, Resolved, Want
 from getmodules.pipeline import Means, install, resolve_address
 from getmodules.ports import Progress
 from getmodules.privatedir import Sweeper
-from getmodules.redact import redact
+from getmodules.redact import redact_address
 
 StrPath = str | os.PathLike[str]
 
@@ -68,7 +68,7 @@ class Client:
         Raises ``FetchError`` (``fetch/no-identity``) where only fetching would tell.
         """
         address = self.detect(source, base=base)
-        return resolve_address(redact(source), address, self._means(limits, progress))
+        return resolve_address(redact_address(source), address, self._means(limits, progress))
 
     def get(
         self,
@@ -90,7 +90,7 @@ class Client:
         want = Want(
             subdir=address.subdir,
             dest=Path(os.path.abspath(dest)),
-            source=redact(source),
+            source=redact_address(source),
             address=address.display(),
         )
         request = Request(package=address.package, wants=(want,), demands=demands.of_expectation(expect))

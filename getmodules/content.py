@@ -15,8 +15,10 @@ from getmodules.catalog import Catalog
 from getmodules.digest import Digest
 from getmodules.errors import AddressError, ConfigError, LockMismatchError, UnsupportedContentError
 from getmodules.expected import expected_checksum, servers_checksums
+from getmodules.guard import Guarded
 from getmodules.journey import Journey
 from getmodules.model import Archive, Blob, Demand, Evidence, Gate, Kind, Member, Members
+from getmodules.plugins import Plugin, attributed
 from getmodules.ports import Context, Phase
 from getmodules.redact import printable
 from getmodules.spool import OWN_ALGORITHM, spool
@@ -29,6 +31,8 @@ class Content:
     """Members to write, and what is known of the bytes that they come from."""
 
     members: Members
+    #: Whose members they are: the getter's, or the unpacker's.
+    plugin: Plugin
     #: The archive's own digest and size; ``None`` where there is no archive.
     digest: Digest | None = None
     packed_bytes: int | None = None
@@ -50,24 +54,35 @@ def receive(
 ) -> Content:
     """What arrived, as members that may be written. A blob is spooled into ``directory``."""
     treatment = journey.treatment(catalog)
+    plugin = journey.getter(catalog).plugin
     if isinstance(fetched, Members):
         _refuse_what_needs_bytes(treatment, demands)
-        return Content(members=fetched)
-    plan = _unpacker(fetched, treatment, catalog)
+        return Content(members=fetched, plugin=plugin)
+    with attributed(plugin):
+        plan = _unpacker(fetched, treatment, catalog)
     demands = (*demands, *_bytes_demands(fetched, journey, catalog, context))
     context.phase(Phase.DOWNLOADING, fetched.size)
-    archive = spool(fetched, directory / "package", demanded.algorithms(demands), context)
-    context.phase(Phase.VERIFYING)
-    evidence = demanded.judge(Gate.BYTES, archive, demands, catalog.verifiers, context)
+    with attributed(plugin):
+        archive = spool(fetched, directory / "package", demanded.algorithms(demands), context)
+        context.phase(Phase.VERIFYING)
+        evidence = demanded.judge(Gate.BYTES, archive, demands, catalog.verifiers, context)
     digest = archive.digests[OWN_ALGORITHM]
     members = plan.unpack(archive, context) if isinstance(plan, BoundUnpacker) else _single_file(archive, plan)
     return Content(
         members=members,
+        plugin=plan.plugin if isinstance(plan, BoundUnpacker) else plugin,
         digest=digest,
         packed_bytes=archive.size if isinstance(plan, BoundUnpacker) else None,
         digests={"archive": str(digest)},
         evidence=evidence,
     )
+
+
+def close(fetched: Blob | Members) -> None:
+    """Give a getter its connection back, also where not one byte of it was read."""
+    source = fetched.chunks if isinstance(fetched, Blob) else fetched.items
+    if isinstance(source, Guarded):
+        source.close()
 
 
 def _refuse_what_needs_bytes(treatment: Treatment, demands: tuple[Demand, ...]) -> None:

@@ -17,12 +17,14 @@ from getmodules.address import (
     parse,
 )
 from getmodules.archive.paths import member_path
+from getmodules.bound import BoundDetector
 from getmodules.catalog import Catalog
 from getmodules.digest import Digest
 from getmodules.errors import AddressError, GetModulesError, UnsafeContentError
-from getmodules.model import Arguments, ModuleAddress, PackageAddress, SourceAddress
+from getmodules.model import CORE_ARGUMENTS, Arguments, ModuleAddress, PackageAddress, SourceAddress
+from getmodules.plugins import Plugin
 from getmodules.ports import Shorthand
-from getmodules.redact import printable, redact
+from getmodules.redact import printable, redact_address
 from getmodules.treatment import CHECKSUM_FILE, parse_archive, parse_checksum
 
 MAX_ROUNDS = 8
@@ -46,7 +48,7 @@ def detect(source: str, catalog: Catalog, *, base: str | None = None) -> Detecte
     try:
         return _detect(source, catalog, base)
     except GetModulesError as error:
-        raise error.at(printable(redact(source), 500)) from error.__cause__
+        raise error.at(printable(redact_address(source), 500)) from error.__cause__
 
 
 def detect_elsewhere(source: str, catalog: Catalog) -> ModuleAddress:
@@ -57,7 +59,7 @@ def detect_elsewhere(source: str, catalog: Catalog) -> ModuleAddress:
         raise UnsafeContentError(
             f"the server sent us on to an address that cannot be used: {error.message}",
             part="elsewhere",
-            address=printable(redact(source), 500),
+            address=printable(redact_address(source), 500),
         ) from error
     if is_local(address.package, catalog):
         raise _local_source(source)
@@ -75,48 +77,62 @@ def _local_source(source: str) -> UnsafeContentError:
     return UnsafeContentError(
         "the server sent us on to something on this machine; a remote answer never names a local source",
         part="local-source",
-        address=printable(redact(source), 500),
+        address=printable(redact_address(source), 500),
     )
 
 
-def _detect(source: str, catalog: Catalog, base: str | None) -> Detected:
+def _detect(source: str, catalog: Catalog, base: str | None, *, checksum_file: bool = False) -> Detected:
     address = parse(source)
     steps: list[Step] = []
     seen: set[tuple[str | None, str]] = set()
+    strangers: list[Plugin] = []
     if address.force is not None:
         catalog.getter(address.force)
-    while not is_url_like(address.body):
-        if (address.force, address.body) in seen or len(seen) == MAX_ROUNDS:
-            trail = " → ".join(printable(step.address) for step in steps)
-            raise AddressError(f"the detectors go round in circles: {trail}")
-        seen.add((address.force, address.body))
-        address, step = _one_round(address, catalog, base)
-        steps.append(step)
-    return Detected(_finish(address, catalog, base), tuple(steps))
+    try:
+        while not is_url_like(address.body):
+            if (address.force, address.body) in seen or len(seen) == MAX_ROUNDS:
+                trail = " → ".join(printable(step.address) for step in steps)
+                raise AddressError(f"the detectors go round in circles: {trail}")
+            seen.add((address.force, address.body))
+            detector, longer = _one_round(address, catalog, base)
+            if not detector.plugin.first_party:
+                strangers.append(detector.plugin)
+            steps.append(Step(detector.name, redact_address(longer)))
+            address = _merged(address, parse(longer))
+        return Detected(_finish(address, catalog, base, checksum_file=checksum_file), tuple(steps))
+    except AddressError as error:
+        # What is wrong with it was perhaps never typed: a plugin had the last word about its spelling.
+        raise error.brought_by(str(strangers[-1].guard)) if strangers else error from error.__cause__
 
 
-def _one_round(address: SourceAddress, catalog: Catalog, base: str | None) -> tuple[SourceAddress, Step]:
+def _one_round(address: SourceAddress, catalog: Catalog, base: str | None) -> tuple[BoundDetector, str]:
     shorthand = Shorthand(address.body, address.force, base or None)
     for detector in catalog.detectors:
         longer = detector.detect(shorthand)
         if longer is not None:
-            found = detector.plugin.guard.call(f"what detector {detector.name!r} returned", parse, longer)
-            merged = SourceAddress(
-                force=address.force or found.force,
-                body=found.body,
-                subdir=join_subdirs(found.subdir, address.subdir),
-                arguments=merge_arguments(found.arguments.items_typed, address.arguments.items_typed),
-            )
-            return merged, Step(detector.name, redact(longer))
+            return detector, longer
     raise _nobody_knows(address, catalog)
+
+
+def _merged(typed: SourceAddress, found: SourceAddress) -> SourceAddress:
+    """The user's force beats the detector's; the detector's subdirectory comes before the user's."""
+    return SourceAddress(
+        force=typed.force or found.force,
+        body=found.body,
+        subdir=join_subdirs(found.subdir, typed.subdir),
+        arguments=merge_arguments(found.arguments.items_typed, typed.arguments.items_typed),
+    )
 
 
 def _nobody_knows(address: SourceAddress, catalog: Catalog) -> GetModulesError:
     body = address.body
-    shown = printable(redact(body))
+    shown = printable(redact_address(body))
     scheme, colon, rest = body.partition(":")
     if colon and scheme.lower() in catalog.getters:
-        return AddressError(f"{shown!r} is not complete", hint=f"write {scheme.lower()}://{printable(rest.lstrip('/'))}")
+        slashes = ":///" if scheme.lower() == "file" else "://"
+        return AddressError(
+            f"{shown!r} is not complete", hint=f"write {scheme.lower()}{slashes}{redact_address(rest.lstrip('/'))}"
+        )
     if body.startswith("~"):
         return AddressError(f"{shown!r} begins with '~'", hint="the shell expands ~ at the start of a word; write the path")
     if colon and scheme.isalnum() and not rest.startswith(("/", "\\")) and "@" not in body and "." not in scheme:
@@ -131,11 +147,15 @@ def _nobody_knows(address: SourceAddress, catalog: Catalog) -> GetModulesError:
     return AddressError(f"{shown!r} is no URL, no path, and no shorthand that a detector knows", hint=hint)
 
 
-def _finish(address: SourceAddress, catalog: Catalog, base: str | None) -> ModuleAddress:
+def _finish(address: SourceAddress, catalog: Catalog, base: str | None, *, checksum_file: bool) -> ModuleAddress:
     scheme, colon, rest = address.body.partition("://")
     scheme = scheme.lower()
     name = address.force or scheme
     getter = catalog.getter(name)
+    if checksum_file and (address.subdir or address.arguments.only(*CORE_ARGUMENTS)):
+        raise AddressError(
+            f"the address of a checksum file has no subdirectory and no {', '.join(CORE_ARGUMENTS)}"
+        )
     arguments = _check_core_arguments(address.arguments, catalog, base)
     url = str(check_url(f"{scheme}{colon}{rest}"))
     package = PackageAddress(getter=name, url=url, arguments=arguments, forced=address.force is not None)
@@ -158,9 +178,7 @@ def _check_core_arguments(arguments: Arguments, catalog: Catalog, base: str | No
     if isinstance(checksum, Digest) or checksum is None:
         return arguments
     # A checksum file is an address of its own; a relative one is only known here, next to its base.
-    package = _detect(checksum, catalog, base).address
-    if package.subdir:
-        raise AddressError("a checksum file has no subdirectory")
+    package = _detect(checksum, catalog, base, checksum_file=True).address
     return arguments.with_value("checksum", f"{CHECKSUM_FILE}{package}")
 
 

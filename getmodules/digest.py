@@ -25,7 +25,7 @@ class Digest:
         length = STRONG.get(self.algorithm) or WEAK.get(self.algorithm)
         if length is None:
             known = ", ".join(STRONG)
-            raise ValueError(f"unknown digest algorithm {self.algorithm!r} (known: {known})")
+            raise ValueError(f"unknown digest algorithm {self.algorithm[:20]!r} (known: {known})")
         if not _HEX.fullmatch(self.hex):
             raise ValueError(f"a {self.algorithm} digest is written in lower-case hexadecimal")
         if len(self.hex) != length:

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from getmodules.redact import printable
+
 _METADATA = re.compile(r"(?P<name>.+?)(?:-(?P<version>[^-]+?))?(?:-py3\S*)?\.(?:dist-info|egg-info)")
 _LINE = re.compile(r"\s*(?P<name>[^=#;\s][^=]*?)\s*=\s*(?P<value>[^#\s\[]+)")
 _SEPARATORS = re.compile(r"[-_.]+")
@@ -43,13 +45,15 @@ def find(group: str, path: Iterable[str] | None = None) -> Iterator[EntryPoint]:
             match = _METADATA.fullmatch(name)
             if match is None or normalised(match["name"]) in seen:
                 continue
+            distribution = normalised(match["name"])
+            seen.add(distribution)
             text = _read(os.path.join(directory, name, "entry_points.txt"))
             if text is None:
                 continue
-            seen.add(normalised(match["name"]))
             version = match["version"] or _version(os.path.join(directory, name))
             for entry, value in _entries(text, group):
-                yield EntryPoint(entry, value, normalised(match["name"]), version)
+                # Names are shown in messages and compared with what people type: both must see the same text.
+                yield EntryPoint(printable(entry), value, printable(distribution), printable(version))
 
 
 def _read(path: str) -> str | None:

@@ -68,6 +68,13 @@ class GetModulesError(Exception):
             self.address = address
         return self
 
+    def brought_by(self, plugin: str) -> GetModulesError:
+        """Say whose plugin brought what this is about: the fault may be theirs, and no message names them."""
+        if plugin not in self.message:
+            self.message = f"{self.message} (brought by {plugin})"
+            self.args = (self.message,)
+        return self
+
     def as_json(self) -> dict[str, str | None]:
         return {"code": self.code, "message": self.message, "hint": self.hint, "address": self.address}
 

@@ -11,7 +11,7 @@ from getmodules.journey import Journey, resolve
 from getmodules.limits import MIB
 from getmodules.model import Arguments, Blob, Elsewhere
 from getmodules.ports import Context
-from getmodules.redact import printable, redact
+from getmodules.redact import printable, redact_address
 from getmodules.spool import read_small
 from getmodules.treatment import parse_checksum
 
@@ -45,7 +45,7 @@ def _fetch_text(source: str, catalog: Catalog, context: Context) -> str:
         if isinstance(fetched, Elsewhere):
             journey = journey.onward(fetched, catalog)
             continue
-        shown = printable(redact(source))
+        shown = printable(redact_address(source))
         if not isinstance(fetched, Blob):
             raise AddressError(f"the checksum file {shown!r} is a directory", hint="checksum=file: names one file")
         try:

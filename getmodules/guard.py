@@ -1,13 +1,16 @@
 """Calls into plugins: whatever comes back that is not what the port promises names its distribution.
 
-Errors of :mod:`getmodules.errors` pass, they are the plugin's legitimate words. Everything else, from any call
-and from any step of an iteration, becomes a :class:`PluginContractError`, once, here.
+Errors of :mod:`getmodules.errors` pass, they are the plugin's legitimate words (cleaned, since a plugin's author
+may forget that an address has a password). Everything else, from any call and from any step of an iteration,
+becomes a :class:`PluginContractError`, once, here; only the user's own interrupt goes through.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, TypeVar
+from itertools import islice
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from getmodules.errors import GetModulesError, PluginContractError
 from getmodules.localfile import LocalFile
@@ -16,6 +19,11 @@ from getmodules.redact import printable, redact
 
 T = TypeVar("T")
 _BYTES = (bytes, bytearray, memoryview)
+#: Offers of a hook, names of an offer, demands of an address: a list that has more of them has no end.
+MOST_LISTED = 1_000
+_LONGEST_MESSAGE = 2_000
+
+_logger = logging.getLogger(__name__)
 
 
 class Guard(NamedTuple):
@@ -33,56 +41,146 @@ class Guard(NamedTuple):
             hint=f"report this to the authors of {self.distribution}; --no-plugin {self.plugin} does without it",
         )
 
-    def raised(self, where: str, error: BaseException) -> GetModulesError:
-        if isinstance(error, GetModulesError):
-            return error
-        said = printable(redact(str(error)))
-        return self.violation(f"{where} raised {type(error).__name__}{': ' if said else ''}{said}")
+    def raised(self, where: str, error: BaseException) -> PluginContractError:
+        return self.violation(f"{where} raised {described(error)}")
 
     def call(self, where: str, function: Callable[..., T], *arguments: object) -> T:
         try:
             return function(*arguments)
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except GetModulesError as error:
+            clean(error)
+            raise
+        except BaseException as error:  # SystemExit and its kin: a plugin does not end the program
             raise self.raised(where, error) from error
 
-    def iterate(self, where: str, items: Iterable[T]) -> Iterator[T]:
-        """The items, with the errors of the iteration wrapped; closes the source when it can be closed."""
-        iterator = self.call(where, iter, items)
+    def ask(self, where: str, offer: object, method: str, *arguments: object) -> Any:
+        """``offer.method(*arguments)``; finding the method may go wrong as well."""
+        return self.call(where, lambda: getattr(offer, method)(*arguments))
+
+    def collect(self, where: str, items: Iterable[T]) -> tuple[T, ...]:
+        """All the items, of which there are a few."""
+        source = Guarded(self, where, items, _itself)
+        collected = tuple(islice(source, MOST_LISTED + 1))
+        source.close()
+        if len(collected) > MOST_LISTED:
+            raise self.violation(f"{where} gave more than {MOST_LISTED:,} things; is there an end to them?")
+        return collected
+
+    def chunks(self, where: str, source: Iterable[bytes]) -> Guarded[bytes]:
+        def exactly_bytes(chunk: bytes) -> bytes:
+            if type(chunk) is bytes:
+                return chunk
+            if not isinstance(chunk, _BYTES):
+                raise self.violation(f"{where} yielded {type(chunk).__name__} where bytes are needed")
+            # The length of a memoryview may be one of wider things, and a bytearray may be used again.
+            return bytes(chunk)
+
+        return Guarded(self, where, source, exactly_bytes)
+
+    def members(self, where: str, items: Iterable[Member]) -> Guarded[Member]:
+        def proper(member: Member) -> Member:
+            if not _is_proper(member):
+                raise self.violation(f"{where} yielded something that is not a proper Member")
+            if member.kind is Kind.FILE or member.kind is Kind.SYMLINK:
+                return member._replace(open=_Opener(self, where, member))
+            return member
+
+        return Guarded(self, where, items, proper)
+
+
+def _itself(item: T) -> T:
+    return item
+
+
+def _is_proper(member: Any) -> bool:
+    """Whether the values have the types that they are annotated with; a plugin need not be type-checked."""
+    if type(member) is not Member or len(member) != len(Member._fields):
+        return False
+    values: tuple[object, ...] = member
+    name, kind, size, executable, opener, target = values
+    return (
+        type(name) is str
+        and type(kind) is Kind
+        and (size is None or (type(size) is int and size >= 0))
+        and type(executable) is bool
+        and callable(opener)
+        and type(target) is str
+    )
+
+
+def described(error: BaseException) -> str:
+    """The kind of an exception and what it says, safe to show."""
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001 -- its __str__ is the plugin's code as well
+        said = "what it says cannot be shown"
+    return printable(redact(f"{type(error).__name__}: {said}" if said else type(error).__name__), _LONGEST_MESSAGE)
+
+
+def clean(error: GetModulesError) -> None:
+    """What a plugin wrote into an error, without secrets and escape sequences."""
+    error.message = printable(redact(str(error.message)), _LONGEST_MESSAGE)
+    error.args = (error.message,)
+    if error.hint is not None:
+        error.hint = printable(redact(str(error.hint)), _LONGEST_MESSAGE)
+    if error.address is not None:
+        error.address = printable(redact(str(error.address)), _LONGEST_MESSAGE)
+
+
+class Guarded(Generic[T]):
+    """What a plugin yields, once: errors of the iteration are wrapped, and the source is closed when it can be.
+
+    A source that fails while it is closed after its last item is an error. Closed before, it gives way to the
+    error that made an end to it, so there it is only logged.
+    """
+
+    def __init__(self, guard: Guard, where: str, items: Iterable[T], convert: Callable[[T], T]) -> None:
+        self._guard = guard
+        self._where = where
+        self._items = items
+        self._convert = convert
+        self._open: list[object] = [items]
+
+    def __iter__(self) -> Iterator[T]:
+        guard, where, convert = self._guard, self._where, self._convert
         try:
+            iterator = guard.call(where, iter, self._items)
+            if iterator is not self._items:
+                self._open.insert(0, iterator)
             while True:
                 try:
                     item = next(iterator)
                 except StopIteration:
-                    return
-                except (Exception, SystemExit) as error:
-                    raise self.raised(where, error) from error
-                yield item
+                    break
+                except KeyboardInterrupt:
+                    raise
+                except GetModulesError as error:
+                    clean(error)
+                    raise
+                except BaseException as error:
+                    raise guard.raised(where, error) from error
+                yield convert(item)
+            self._close_sources()
         finally:
-            for source in (iterator, items):
-                close = getattr(source, "close", None)
-                if callable(close):
-                    self.call(f"{where}, closing", close)
+            self.close()
 
-    def chunks(self, where: str, source: Iterable[bytes]) -> Iterator[bytes]:
-        for chunk in self.iterate(where, source):
-            if not isinstance(chunk, _BYTES):
-                raise self.violation(f"{where} yielded {type(chunk).__name__} where bytes are needed")
-            yield chunk
+    def close(self) -> None:
+        try:
+            self._close_sources()
+        except GetModulesError as error:
+            _logger.warning("%s", error.message)
 
-    def members(self, where: str, items: Iterable[Member]) -> Iterator[Member]:
-        for member in self.iterate(where, items):
-            if (
-                type(member) is not Member
-                or type(member.name) is not str
-                or type(member.kind) is not Kind
-                or type(member.target) is not str
-                or not (member.size is None or (type(member.size) is int and member.size >= 0))
-                or not callable(member.open)
-            ):
-                raise self.violation(f"{where} yielded something that is not a proper Member")
-            if member.kind is Kind.FILE or member.kind is Kind.SYMLINK:
-                member = member._replace(open=_Opener(self, where, member))
-            yield member
+    def _close_sources(self) -> None:
+        while self._open:
+            self._guard.call(f"{self._where}, closing", _close, self._open.pop(0))
+
+
+def _close(source: object) -> None:
+    close = getattr(source, "close", None)
+    if callable(close):
+        close()
 
 
 class _Opener:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Self
 
 from getmodules.errors import ConfigError, LimitExceededError
+from getmodules.redact import printable
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 ENVIRONMENT_PREFIX = "GETMODULES_LIMIT_"
@@ -52,20 +53,20 @@ class Limits:
         """``FIELD=VALUE`` as ``--limit`` takes it."""
         name, equals, value = text.partition("=")
         if not equals:
-            raise ConfigError(f"a limit is written FIELD=VALUE, not {text!r}", hint=_known_fields())
-        return self._with(name.strip().replace("-", "_"), value.strip(), f"--limit {text}")
+            raise ConfigError(f"a limit is written FIELD=VALUE, not {printable(text)!r}", hint=_known_fields())
+        return self._with(name.strip().replace("-", "_"), value.strip(), f"--limit {printable(text)}")
 
     def with_environment(self, environ: Mapping[str, str]) -> Self:
         limits = self
         for variable in sorted(environ):
             if variable.startswith(ENVIRONMENT_PREFIX):
                 name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
-                limits = limits._with(name, environ[variable].strip(), variable)
+                limits = limits._with(name, environ[variable].strip(), printable(variable))
         return limits
 
     def _with(self, name: str, value: str, origin: str) -> Self:
         if name not in _FIELDS:
-            raise ConfigError(f"{origin}: there is no limit named {name!r}", hint=_known_fields())
+            raise ConfigError(f"{origin}: there is no limit named {printable(name)!r}", hint=_known_fields())
         amount = _AMOUNT.fullmatch(value)
         if amount is None or (amount[2] and not name.endswith("_bytes")):
             units = ", with a unit such as 64MiB" if name.endswith("_bytes") else ""

@@ -17,7 +17,7 @@ from typing import IO, NamedTuple, NewType, Self
 from urllib.parse import quote
 
 from getmodules.digest import Digest
-from getmodules.redact import redact
+from getmodules.redact import redact_address
 
 #: Arguments that the core itself understands, whatever the getter.
 CORE_ARGUMENTS = ("archive", "checksum", "filename")
@@ -97,7 +97,7 @@ class PackageAddress:
         return str(ModuleAddress(package=self))
 
     def display(self) -> str:
-        return redact(str(self))
+        return redact_address(str(self))
 
     def with_arguments(self, arguments: Arguments) -> Self:
         return replace(self, arguments=arguments)
@@ -118,7 +118,7 @@ class ModuleAddress:
         return f"{force}{package.url}{subdir}{query}"
 
     def display(self) -> str:
-        return redact(str(self))
+        return redact_address(str(self))
 
 
 #: What a subdirectory keeps unescaped in an address: all that a URL path may hold, and what globs need.

@@ -24,7 +24,7 @@ from getmodules.archive.outlet import Outlet
 from getmodules.archive.writer import write_members
 from getmodules.bound import first_credential
 from getmodules.catalog import Catalog
-from getmodules.content import Content, receive
+from getmodules.content import Content, close, receive
 from getmodules.deadline import Deadline
 from getmodules.detection import is_local
 from getmodules.errors import FetchError, GetModulesError
@@ -46,8 +46,10 @@ from getmodules.model import (
     Tree,
     Want,
 )
+from getmodules.plugins import attributed
 from getmodules.ports import Context, Phase, Progress
 from getmodules.privatedir import Sweeper
+from getmodules.reporting import Reporting
 from getmodules.staging import Staging
 from getmodules.workshop import Workshops, temporary_workshops
 
@@ -62,27 +64,16 @@ class Means:
     cancelled: threading.Event = field(default_factory=threading.Event)
     sweeper: Sweeper = field(default_factory=Sweeper)
 
-    def context(self, package: str, workshops: Workshops) -> Context:
+    def context(self, package: str, workshops: Workshops, progress: Progress) -> Context:
         return Context(
             package=package,
             limits=self.limits,
             deadline=Deadline.after(self.limits.seconds),
-            progress=self.progress,
+            progress=progress,
             cancelled=self.cancelled,
             credentials=partial(first_credential, self.catalog.credentials),
             workshop=workshops.open,
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
-    """A package that a getter has handed over: nothing of it was read yet."""
-
-    journey: Journey
-    pin: Pin
-    demands: tuple[Demand, ...]
-    evidence: tuple[Evidence, ...]
-    content: Blob | Members
 
 
 def resolve_address(source: str, address: ModuleAddress, means: Means) -> Resolved:
@@ -117,8 +108,10 @@ def install(request: Request, means: Means, *, force: bool = False) -> tuple[Ins
         workshops = Workshops(lambda: stagings[0].spool)
         context = stack.enter_context(_reported(request.package.display(), means, workshops))
         arrival = _arrive(Journey(package=request.package), request, means, context)
+        stack.callback(close, arrival.fetched)
         content = receive(arrival.fetched, arrival.journey, arrival.demands, stagings[0].spool, means.catalog, context)
-        trees = _write(content, arrival.wants, stagings, context)
+        with attributed(content.plugin):
+            trees = _write(content, arrival.wants, stagings, context)
         installed = _judge_trees(arrival, content, trees, means.catalog, context)
         context.checkpoint()
         context.phase(Phase.PUBLISHING)
@@ -135,14 +128,18 @@ def _source_root(request: Request, catalog: Catalog) -> Path | None:
 @contextmanager
 def _reported(package: str, means: Means, workshops: Workshops) -> Iterator[Context]:
     """The context of one package; its end is reported, and errors say which address they are about."""
+    progress = Reporting(means.progress)
     try:
-        yield means.context(package, workshops)
+        yield means.context(package, workshops, progress)
     except BaseException as error:
-        if isinstance(error, GetModulesError):
-            error.at(package)
-        means.progress.finished(package, error)
-        raise
-    means.progress.finished(package, None)
+        ended_by = progress.cancelled_by or error
+        if isinstance(ended_by, GetModulesError):
+            ended_by.at(package)
+        progress.finished(package, ended_by)
+        if ended_by is error:
+            raise
+        raise ended_by from None
+    progress.finished(package, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,22 +1,31 @@
 """Loads plugins, each in isolation: one that is broken is reported by name, and breaks nothing else.
 
 Facts about pluggy that shape this: its own loader dies on the first broken entry point; a hook whose name is
-misspelt registers silently; the plugin registered last is called first, and any plugin may wrap another's hooks.
-So entry points are loaded one by one, pending hooks are checked after each registration, and each hook is
-called for one plugin alone.
+misspelt registers silently; the plugin registered last is called first, any plugin may wrap another's hooks, and
+plugins are compared with each other. So entry points are loaded one by one, each into a manager of its own.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from getmodules import entrypoints
-from getmodules.errors import ConfigError, PluginError, PluginLoadError
-from getmodules.guard import Guard
+from getmodules.errors import (
+    ConfigError,
+    ContentError,
+    FetchError,
+    GetModulesError,
+    PluginError,
+    PluginLoadError,
+    VerificationError,
+)
+from getmodules.guard import Guard, described
 from getmodules.ports import REQUIRED
 from getmodules.redact import printable
 
@@ -37,10 +46,14 @@ class Selection:
     without: frozenset[str] = frozenset()
 
     def refusal(self, name: str, distribution: str) -> str | None:
-        names = {name, distribution}
-        if names & self.without:
+        names = {_comparable(name), _comparable(distribution)}
+        if names & set(map(_comparable, self.without)):
             return "taken out with --no-plugin"
-        if self.only is not None and distribution != FIRST_PARTY and not names & self.only:
+        if (
+            self.only is not None
+            and distribution != FIRST_PARTY
+            and not names & set(map(_comparable, self.only))
+        ):
             return "GETMODULES_PLUGINS does not name it"
         return None
 
@@ -65,33 +78,55 @@ class Plugin:
         return Guard(self.name, f"{self.distribution} {self.version}".strip())
 
 
+@contextmanager
+def attributed(plugin: Plugin) -> Iterator[None]:
+    """What goes wrong in here with what a stranger's plugin brought names the plugin."""
+    try:
+        yield
+    except (ContentError, FetchError, VerificationError) as error:
+        if not plugin.first_party:
+            error.brought_by(str(plugin.guard))
+        raise
+
+
 def load(selection: Selection, programs_own: Sequence[object] = ()) -> tuple[Plugin, ...]:
     """All plugins: first-party ones first, then others in the order of the path, then the program's own."""
-    manager = _manager()
     found = list(entrypoints.find(GROUP))
     found.sort(key=lambda entry: entry.distribution != FIRST_PARTY)
-    _check_without(selection, found, programs_own)
+    _check_without(selection, found)
     plugins = []
     for entry in found:
         left_out = selection.refusal(entry.name, entry.distribution)
         if left_out:
             plugins.append(_plugin(entry, left_out=left_out))
         else:
-            plugins.append(_load_one(manager, _plugin(entry), partial(_import, entry.value)))
+            plugins.append(_load_one(_plugin(entry), partial(_import, entry.value)))
     for own in programs_own:
-        name = getattr(own, "__name__", type(own).__name__)
-        plugin = Plugin(name=name, distribution=OF_THE_PROGRAM, version="")
-        plugins.append(_load_one(manager, plugin, partial(_itself, own)))
+        plugin = Plugin(name=printable(_name_of(own)), distribution=OF_THE_PROGRAM, version="")
+        plugins.append(_load_one(plugin, partial(_itself, own)))
     return tuple(plugins)
+
+
+def _comparable(name: str) -> str:
+    """``getmodules_example`` is ``getmodules-example``: people know a distribution by either spelling."""
+    return entrypoints.normalised(name.strip())
+
+
+def _name_of(own: object) -> str:
+    """A module's or a class's own name, else that of its class."""
+    name = own.__name__ if isinstance(own, ModuleType | type) else type(own).__name__
+    return str(name)
 
 
 def _plugin(entry: entrypoints.EntryPoint, **more: Any) -> Plugin:
     return Plugin(name=entry.name, distribution=entry.distribution, version=entry.version, **more)
 
 
-def _check_without(selection: Selection, found: Sequence[entrypoints.EntryPoint], own: Sequence[object]) -> None:
-    known = {entry.name for entry in found} | {entry.distribution for entry in found}
-    for name in sorted(selection.without - known):
+def _check_without(selection: Selection, found: Sequence[entrypoints.EntryPoint]) -> None:
+    known = {_comparable(name) for entry in found for name in (entry.name, entry.distribution)}
+    for name in sorted(selection.without):
+        if _comparable(name) in known:
+            continue
         import difflib
 
         near = difflib.get_close_matches(name, known, n=3)
@@ -123,29 +158,28 @@ def _import(value: str) -> object:
     return target
 
 
-def _load_one(manager: PluginManager, plugin: Plugin, produce: Callable[[], object]) -> Plugin:
-    registered: object = None
+def _load_one(plugin: Plugin, produce: Callable[[], object]) -> Plugin:
+    manager = _manager()
     try:
         implementation = _guarded_load(plugin, "importing it", produce)
-        registered = implementation
         _guarded_load(plugin, "registering it", lambda: _register(manager, plugin, implementation))
-        return replace(plugin, offers=_offers(manager, plugin, implementation))
+        return replace(plugin, offers=plugin.guard.call("its hooks", _offers, manager, plugin, implementation))
     except PluginError as error:
-        if registered is not None and manager.is_registered(registered):
-            manager.unregister(registered)
         return replace(plugin, error=error)
+    except GetModulesError as error:
+        # Legitimate words of a getter at work, but a hook has nothing to say yet.
+        return replace(plugin, error=plugin.guard.raised("its hooks", error))
 
 
 def _guarded_load(plugin: Plugin, what: str, function: Callable[[], Any]) -> Any:
     """Anything at all may go wrong here, a plugin's module body included: ``sys.exit`` must not end us."""
     try:
         return function()
-    except PluginError:
+    except (PluginError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
-        said = printable(f"{type(error).__name__}: {error}")
+    except BaseException as error:
         raise PluginLoadError(
-            f"{plugin.guard}: {what} failed: {said}",
+            f"{plugin.guard}: {what} failed: {described(error)}",
             hint=f"upgrade or remove {plugin.distribution}, or take it out with --no-plugin {plugin.name}",
         ) from error
 
@@ -153,7 +187,7 @@ def _guarded_load(plugin: Plugin, what: str, function: Callable[[], Any]) -> Any
 def _register(manager: PluginManager, plugin: Plugin, implementation: object) -> None:
     import pluggy
 
-    manager.register(implementation, name=f"{plugin.distribution}:{plugin.name}:{id(implementation)}")
+    manager.register(implementation, name=plugin.name)
     try:
         manager.check_pending()
     except pluggy.PluginValidationError as error:
@@ -173,13 +207,14 @@ def _register(manager: PluginManager, plugin: Plugin, implementation: object) ->
 
 
 def _offers(manager: PluginManager, plugin: Plugin, implementation: object) -> dict[str, tuple[Any, ...]]:
-    """What the hooks of this plugin return, called without anybody else's wrappers around them."""
-    others = [other for other in manager.get_plugins() if other is not implementation]
+    """What the hooks of this plugin return."""
     offers = {}
     for caller in manager.get_hookcallers(implementation) or ():
-        hook = manager.subset_hook_caller(caller.name, remove_plugins=others)
-        for result in plugin.guard.call(caller.name, hook):
-            offers[caller.name] = tuple(plugin.guard.iterate(caller.name, result))
+        results = plugin.guard.call(caller.name, caller)
+        if not results:  # pluggy leaves out what is None
+            raise plugin.guard.violation(f"{caller.name} returned None; a hook without offers returns ()")
+        for result in results:
+            offers[caller.name] = plugin.guard.collect(caller.name, result)
             _check_offers(plugin, caller.name, offers[caller.name])
     return offers
 

@@ -9,17 +9,33 @@ from __future__ import annotations
 
 import re
 from typing import final
+from urllib.parse import quote, unquote
 
 MASK = "****"
 
 # Arguments whose value is a credential: ours (sshkey), and what stores, forges and CDNs put into signed URLs.
-_SECRET_ARGUMENT = re.compile(
-    r"(?:^|[-_.])(?:sshkey|token|secret|password|passwd|pwd|signature|sig|credential|credentials|apikey|auth|"
-    r"authorization|key|jwt|session)$|^(?:accesskey|accesstoken|authtoken|awsaccesskeyid|privatekey)$",
-    re.IGNORECASE,
+# A long word counts at the end of a name however it is written, a short one only as the last word.
+_SECRET_WORD = re.compile(
+    r"(?:sshkey|token|secret|password|passwd|passphrase|signature|credentials?|apikey|accesskey|accesskeyid|"
+    r"privatekey|secretkey|authorization|jwt)$"
 )
-_USERINFO = re.compile(r"(?P<start>[A-Za-z][A-Za-z0-9+.-]*://)(?P<userinfo>[^/?#\s]*)@")
-_ARGUMENT = re.compile(r"(?P<sep>[?&])(?P<name>[^=&?#\s]+)=(?P<value>[^&#\s]*)")
+_SECRET_LAST_WORD = re.compile(r"(?:^|[-_.])(?:key|sig|sas|auth|bearer|pass|pwd|pw|session)$")
+_SEPARATORS = re.compile(r"[-_.]")
+
+_SCHEME = r"(?<![A-Za-z0-9+.-])(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)"
+_USERINFO = re.compile(rf"{_SCHEME}(?P<slashes>:/+)(?P<userinfo>[^/?#\s]*)@")
+#: A password with a ``/`` or a blank in it makes no valid address, and is a password all the same.
+_ODD_PASSWORD = re.compile(
+    rf"(?P<start>{_SCHEME}:/+[^/?#\s:@]*:)(?!\d*(?:[/?#\s'\",;.:)]|$))(?:(?!://)[^@])*@(?:[^/?#\s@]*@)*"
+)
+#: ``user:password@host:path``, as people write it who know the scp form.
+_BARE_PASSWORD = re.compile(r"(?<![^\s'\"(:])(?P<start>[^\s/:@?&='\"]+:)[^\s/@:]+@")
+_ARGUMENT = re.compile(r"[?&;](?P<name>[^=&?#;\s]+)=")
+_VALUE_IN_A_SENTENCE = re.compile(r"[^&\s]*")
+_VALUE_IN_AN_ADDRESS = re.compile(r"[^&]*")
+#: The schemes whose user name is a name; elsewhere a lone one may be a token.
+_NAMED_USERS = ("ssh", "git+ssh", "git")
+_ENCODINGS = 8
 
 
 @final
@@ -50,7 +66,8 @@ class Secret:
 
 
 def is_secret_argument(name: str) -> bool:
-    return _SECRET_ARGUMENT.search(name) is not None
+    lower = unquote(name).lower()
+    return _SECRET_WORD.search(_SEPARATORS.sub("", lower)) is not None or _SECRET_LAST_WORD.search(lower) is not None
 
 
 def redact(text: str) -> str:
@@ -58,23 +75,62 @@ def redact(text: str) -> str:
 
     A lone user name stays (``ssh://git@host``); over http it may be a token, so there it goes as well.
     """
-    return _ARGUMENT.sub(_redact_argument, _USERINFO.sub(_redact_userinfo, text))
+    return _masked(text, _VALUE_IN_A_SENTENCE)
+
+
+def redact_address(text: str) -> str:
+    """As :func:`redact`, where all of ``text`` is one address: a key that was pasted with its line ends goes too."""
+    return _masked(text, _VALUE_IN_AN_ADDRESS)
+
+
+def _masked(text: str, value: re.Pattern[str]) -> str:
+    text = _USERINFO.sub(_redact_userinfo, text)
+    for password in (_ODD_PASSWORD, _BARE_PASSWORD):
+        text = password.sub(rf"\g<start>{MASK}@", text)
+    return _mask_arguments(text, value)
 
 
 def _redact_userinfo(match: re.Match[str]) -> str:
-    start, userinfo = match["start"], match["userinfo"]
+    start, userinfo = match["scheme"] + match["slashes"], match["userinfo"]
     user, colon, _password = userinfo.partition(":")
     if colon:
         return f"{start}{user}:{MASK}@"
-    if start in ("http://", "https://"):
+    if ":" in unquote(userinfo) or (match["slashes"] == "://" and match["scheme"].lower() not in _NAMED_USERS):
         return f"{start}{MASK}@"
     return match[0]
 
 
-def _redact_argument(match: re.Match[str]) -> str:
-    if not match["value"] or not is_secret_argument(match["name"]):
-        return match[0]
-    return f"{match['sep']}{match['name']}={MASK}"
+def _mask_arguments(text: str, value: re.Pattern[str]) -> str:
+    pieces: list[str] = []
+    shown = looked_into = 0
+    for argument in _ARGUMENT.finditer(text):
+        start, end = argument.span()
+        secret = is_secret_argument(argument["name"])
+        if start < shown or (start < looked_into and not secret):
+            continue
+        typed = value.match(text, end)
+        if typed is None:
+            continue
+        masked = _mask_encoded(typed[0], value) if not secret else MASK if typed[0] else ""
+        looked_into = typed.end()
+        if masked != typed[0]:
+            pieces += (text[shown:end], masked)
+            shown = typed.end()
+    return "".join((*pieces, text[shown:]))
+
+
+def _mask_encoded(typed: str, value: re.Pattern[str]) -> str:
+    """An argument's value may itself be an address, percent-encoded: ``checksum=file:https%3A%2F%2F…``."""
+    decoded = typed
+    for _ in range(_ENCODINGS):
+        plainer = unquote(decoded)
+        if plainer == decoded:
+            break
+        decoded = plainer
+    if decoded == typed:
+        return typed
+    masked = _masked(decoded, value)
+    return typed if masked == decoded else quote(masked, safe=":/@+,._~-*")
 
 
 def printable(text: str, limit: int = 200) -> str:

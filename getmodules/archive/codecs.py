@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -23,16 +24,21 @@ _ZSTD_WINDOW_LOG = 26
 _GZIP_RESERVED_FLAGS = 0xE0
 
 
-class Decoder(Protocol):
-    """The shape that bz2, lzma and zstd have: one stream, until ``eof``."""
+class WholeDecoder(Protocol):
+    """What all decompressors of Python have in common."""
 
     @property
     def eof(self) -> bool: ...
     @property
-    def needs_input(self) -> bool: ...
-    @property
     def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes | memoryview, max_length: int = -1, /) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = -1, /) -> bytes: ...
+
+
+class Decoder(WholeDecoder, Protocol):
+    """The shape that bz2, lzma and zstd have: one stream, fed until ``eof``."""
+
+    @property
+    def needs_input(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,8 @@ class Codec:
     begins: Callable[[bytes], bool]
     new: Callable[[], Decoder]
     errors: tuple[type[Exception], ...]
+    #: Makes what decodes a small member in one call: the same, less what only a stream needs.
+    new_whole: Callable[[], WholeDecoder]
 
 
 def fast_zlib() -> ModuleType:
@@ -61,7 +69,7 @@ def codec(name: str) -> Codec:
 
 def _gzip() -> Codec:
     module = fast_zlib()
-    return Codec("gzip", _begins_gzip, lambda: _Flate(module, 31), (module.error,))
+    return Codec("gzip", _begins_gzip, lambda: _Flate(module, 31), (module.error,), partial(module.decompressobj, 31))
 
 
 def _begins_gzip(head: bytes) -> bool:
@@ -71,13 +79,16 @@ def _begins_gzip(head: bytes) -> bool:
 
 def _deflate() -> Codec:
     module = fast_zlib()
-    return Codec("deflate", lambda head: True, lambda: _Flate(module, -15), (module.error,))
+    return Codec(
+        "deflate", lambda head: True, lambda: _Flate(module, -15), (module.error,), partial(module.decompressobj, -15)
+    )
 
 
 def _bzip2() -> Codec:
     import bz2
 
-    return Codec("bzip2", lambda head: head.startswith(b"BZh"), bz2.BZ2Decompressor, (OSError, ValueError))
+    new = bz2.BZ2Decompressor
+    return Codec("bzip2", lambda head: head.startswith(b"BZh"), new, (OSError, ValueError), new)
 
 
 def _xz() -> Codec:
@@ -86,7 +97,7 @@ def _xz() -> Codec:
     def new() -> Decoder:
         return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
 
-    return Codec("xz", lambda head: head.startswith(b"\xfd7zX"), new, (lzma.LZMAError,))
+    return Codec("xz", lambda head: head.startswith(b"\xfd7zX"), new, (lzma.LZMAError,), new)
 
 
 def _zstd() -> Codec:
@@ -96,7 +107,8 @@ def _zstd() -> Codec:
         from backports import zstd
 
     options = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG}
-    return Codec("zstd", _begins_zstd, lambda: zstd.ZstdDecompressor(options=options), (zstd.ZstdError,))
+    new = partial(zstd.ZstdDecompressor, options=options)
+    return Codec("zstd", _begins_zstd, new, (zstd.ZstdError,), new)
 
 
 def _begins_zstd(head: bytes) -> bool:
@@ -126,7 +138,7 @@ class _Flate:
     def unused_data(self) -> bytes:
         return bytes(self._decompressor.unused_data)
 
-    def decompress(self, data: bytes | memoryview, max_length: int = -1, /) -> bytes:
+    def decompress(self, data: bytes, max_length: int = -1, /) -> bytes:
         decompressor = self._decompressor
         tail = decompressor.unconsumed_tail
         out: bytes = decompressor.decompress(tail + data if tail else data, max_length)
@@ -135,9 +147,9 @@ class _Flate:
         return out
 
 
-def decode_whole(codec: Codec, data: bytes | memoryview, size: int) -> bytes:
+def decode_whole(codec: Codec, data: bytes, size: int) -> bytes:
     """All of one small member that must come out as ``size`` bytes and use up ``data``."""
-    decoder = codec.new()
+    decoder = codec.new_whole()
     try:
         # One byte more than announced shows a lie without paying for all of it.
         out = decoder.decompress(data, size + 1)

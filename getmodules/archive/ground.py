@@ -43,28 +43,44 @@ class Ground:
         self._directory_needs_chmod: bool | None = None
 
     def create_file(self, path: str, *, executable: bool) -> int:
+        """A descriptor for what is written piece by piece; it belongs to the caller."""
         mode = _FILE_MODES[executable]
         try:
             descriptor = os.open(self._prefix + path, _CREATE, mode, dir_fd=self._dir_fd)
+            try:
+                if self._needs_chmod.get(mode) is not False:
+                    self._correct_mode(descriptor, mode)
+            except BaseException:
+                os.close(descriptor)
+                raise
         except OSError as error:
             raise install_error(error, f"cannot create {printable(path)!r}") from error
         except UnicodeEncodeError:
             raise _unwritable(path) from None
-        if self._needs_chmod.get(mode) is not False:
-            self._correct_mode(descriptor, path, mode)
         return descriptor
 
-    def _correct_mode(self, descriptor: int, path: str, mode: int) -> None:
+    def write_file(self, path: str, data: bytes, *, executable: bool) -> None:
+        """A whole small file in three system calls: this is where the time of most packages goes."""
+        mode = _FILE_MODES[executable]
         try:
-            if mode not in self._needs_chmod:
-                self._needs_chmod[mode] = stat.S_IMODE(os.fstat(descriptor).st_mode) != mode and _HAS_MODES
-            if self._needs_chmod[mode]:
-                os.fchmod(descriptor, mode)
-        except BaseException as error:
-            os.close(descriptor)
-            if isinstance(error, OSError):
-                raise install_error(error, f"cannot set the mode of {printable(path)!r}") from error
-            raise
+            descriptor = os.open(self._prefix + path, _CREATE, mode, dir_fd=self._dir_fd)
+            try:
+                if self._needs_chmod.get(mode) is not False:
+                    self._correct_mode(descriptor, mode)
+                if data:
+                    write_all(descriptor, data)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise install_error(error, f"cannot write {printable(path)!r}") from error
+        except UnicodeEncodeError:
+            raise _unwritable(path) from None
+
+    def _correct_mode(self, descriptor: int, mode: int) -> None:
+        if mode not in self._needs_chmod:
+            self._needs_chmod[mode] = stat.S_IMODE(os.fstat(descriptor).st_mode) != mode and _HAS_MODES
+        if self._needs_chmod[mode]:
+            os.fchmod(descriptor, mode)
 
     def make_directory(self, path: str) -> None:
         place = self._prefix + path
@@ -102,6 +118,14 @@ class Ground:
 
 
 _HAS_MODES = os.name == "posix"
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    written = os.write(descriptor, data)
+    if written != len(data):
+        rest = memoryview(data)[written:]
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
 
 
 def _unwritable(path: str) -> UnsafeContentError:

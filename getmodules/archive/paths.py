@@ -24,9 +24,7 @@ FOLDS_NAMES = sys.platform in ("win32", "darwin", "cygwin")
 
 _RESERVED = r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])"
 #: A last component that needs no second look; what does not match takes the long way.
-_PLAIN = re.compile(
-    rf"(?!{_RESERVED}(?:\.|$))[A-Za-z0-9_.()@=+,~-]*[A-Za-z0-9_()@=+,~-]", re.ASCII | re.IGNORECASE
-)
+_PLAIN = re.compile(rf"(?!{_RESERVED}(?:\.|$))[A-Za-z0-9_.()@=+,~-]*[A-Za-z0-9_()@=+,~-]", re.ASCII | re.IGNORECASE)
 _DRIVE = re.compile(r"[A-Za-z]:")
 _UNPORTABLE = re.compile(rf"{_RESERVED}(?:\..*)?|.*[ .]|.*[<>:\"|?*].*", re.IGNORECASE | re.DOTALL)
 

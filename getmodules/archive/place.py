@@ -74,18 +74,25 @@ class Place:
             self.entries[directory] = Entry(MemberPath(directory), Kind.DIRECTORY, 0, False, None)
 
     def create_file(self, path: str, *, executable: bool) -> int:
+        self._make_room(path)
+        return self.ground.create_file(path, executable=executable)
+
+    def write_file(self, path: str, data: bytes, digest: bytes, *, executable: bool) -> None:
+        """A small file, in one go."""
+        self.count_bytes(len(data))
+        self._make_room(path)
+        self.ground.write_file(path, data, executable=executable)
+        self.entries[path] = Entry(MemberPath(path), Kind.FILE, len(data), executable, digest)
+
+    def _make_room(self, path: str) -> None:
         slash = path.rfind("/")
         if slash > 0 and path[:slash] not in self.entries:
             self.make_directory(path[:slash])
         self._count_entry(path)
-        return self.ground.create_file(path, executable=executable)
 
     def keep_link(self, path: str, target: str) -> None:
         """Remember a link: it is made when everything that it could lead to is there."""
-        slash = path.rfind("/")
-        if slash > 0:
-            self.make_directory(path[:slash])
-        self._count_entry(path)
+        self._make_room(path)
         length = len(target.encode("utf-8", "surrogatepass"))
         if length > self._limits.path_bytes:
             raise self._limits.exceeded("path_bytes", f"the target of the link {printable(path)!r}")

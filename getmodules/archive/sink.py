@@ -8,6 +8,7 @@ import threading
 from queue import Queue
 from typing import Protocol
 
+from getmodules.archive.ground import write_all
 from getmodules.oserrors import install_error
 from getmodules.redact import printable
 from getmodules.syscalls import share_blocks
@@ -36,16 +37,14 @@ class FileSink:
         self._hash.update(chunk)
         try:
             for descriptor in self._descriptors:
-                written = os.write(descriptor, chunk)
-                if written != len(chunk):
-                    _write_rest(descriptor, memoryview(chunk)[written:])
+                write_all(descriptor, chunk)
         except OSError as error:
             raise install_error(error, f"cannot write {printable(self._path)!r}") from error
 
     def share(self, source: int) -> bool:
         """Let every file share the blocks of ``source``. ``False``: not possible here, and nothing happened."""
         try:
-            if all([share_blocks(source, descriptor) for descriptor in self._descriptors]):
+            if all(share_blocks(source, descriptor) for descriptor in self._descriptors):
                 return True
             for descriptor in self._descriptors:  # on different file systems some may have succeeded
                 os.ftruncate(descriptor, 0)
@@ -71,11 +70,6 @@ class FileSink:
         self._descriptors = []
         if failed is not None:
             raise install_error(failed, f"cannot write {printable(self._path)!r}") from failed
-
-
-def _write_rest(descriptor: int, rest: memoryview) -> None:
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
 
 
 class Beside:

@@ -8,6 +8,7 @@ exactly what the returned trees say.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 
 from getmodules.archive.outlet import Outlet
 from getmodules.archive.paths import NameBook, member_path
@@ -48,13 +49,14 @@ def write_members(
 
 
 class _Writer:
-    def __init__(
-        self, members: Members, outlets: Sequence[Outlet], context: Context, packed_bytes: int | None
-    ) -> None:
+    def __init__(self, members: Members, outlets: Sequence[Outlet], context: Context, packed_bytes: int | None) -> None:
         self._context = context
         self._limits = context.limits
         self._book = NameBook(context.limits, strict=members.strict)
         self._places = [Place(outlet, context, packed_bytes) for outlet in outlets]
+        whole = len(outlets) == 1 and not outlets[0].subdir
+        #: The only place, where all of the package goes into it: most runs, and nothing to choose.
+        self._whole = self._places[0] if whole else None
         self._can_share = True
         self._steps = 0
         self._unreported = 0
@@ -66,7 +68,10 @@ class _Writer:
             kind = member.kind
             directory = kind is Kind.DIRECTORY
             path = self._book.admit(member.name, directory=directory)
-            wanted = self._wanted(path, directory, member.target if kind is Kind.SYMLINK else "")
+            if self._whole is not None and path:
+                wanted = [(self._whole, str(path))]
+            else:
+                wanted = self._wanted(path, directory, member.target if kind is Kind.SYMLINK else "")
             if not wanted:
                 continue
             if kind is Kind.FILE:
@@ -112,24 +117,34 @@ class _Writer:
         announced = member.size
         if announced is not None and announced > self._limits.file_bytes:
             raise self._too_large(path, announced)
+        content = member.open()
+        if type(content) is tuple and len(content) == 1 and type(content[0]) is bytes:
+            self._write_whole(content[0], member, path, wanted)
+            return
         descriptors: list[int] = []
         sink = FileSink(path, descriptors)
         try:
             for place, relative in wanted:
                 descriptors.append(place.create_file(relative, executable=member.executable))
-            content = member.open()
             size = self._share(content, sink, wanted)
             if size is None:
                 size = self._pour(content, member, path, sink, [place for place, _ in wanted])
         finally:
             sink.close()
         if announced is not None and size != announced:
-            raise CorruptArchiveError(
-                f"{printable(path)!r} has {size:,} bytes, not the announced {announced:,}"
-            )
+            raise self._wrong_size(path, size, announced)
         digest = sink.digest()
         for place, relative in wanted:
             place.entries[relative] = Entry(MemberPath(relative), Kind.FILE, size, member.executable, digest)
+
+    def _write_whole(self, data: bytes, member: Member, path: MemberPath, wanted: list[tuple[Place, str]]) -> None:
+        size = len(data)
+        if size != member.size and (member.size is not None or size > self._limits.file_bytes):
+            raise self._wrong_size(path, size, member.size)
+        digest = sha256(data).digest()
+        for place, relative in wanted:
+            place.write_file(relative, data, digest, executable=member.executable)
+        self._report(size)
 
     def _share(self, content: Iterable[bytes], sink: FileSink, wanted: list[tuple[Place, str]]) -> int | None:
         """Share the blocks of a file on this machine, where the file system can: its size, or ``None``.
@@ -171,7 +186,7 @@ class _Writer:
                 size += len(chunk)
                 if size > most:
                     # Judged before it is written: nothing that was not announced or allowed reaches the disk.
-                    raise self._too_much(path, size, member.size)
+                    raise self._wrong_size(path, size, member.size)
                 for place in places:
                     place.count_bytes(len(chunk))
                 if beside is None and size > LARGE_BYTES:
@@ -186,10 +201,11 @@ class _Writer:
                 beside.abandon()
         return size
 
-    def _too_much(self, path: str, size: int, announced: int | None) -> Exception:
+    def _wrong_size(self, path: str, size: int, announced: int | None) -> Exception:
         if announced is None:
             return self._too_large(path, size)
-        return CorruptArchiveError(f"{printable(path)!r} has more than the announced {announced:,} bytes")
+        more = "or more" if size > announced else "only"
+        return CorruptArchiveError(f"{printable(path)!r} has {size:,} bytes {more}, not the announced {announced:,}")
 
     def _too_large(self, path: str, size: int) -> Exception:
         return self._limits.exceeded("file_bytes", f"{printable(path)!r} has {size:,} bytes or more")
@@ -252,15 +268,11 @@ def _check_values(member: Member) -> None:
         or type(executable) is not bool
         or not (size is None or (type(size) is int and size >= 0))
     ):
-        shown = printable(
-            f"name={name!r} kind={kind!r} size={size!r} executable={executable!r} target={target!r}"
-        )
+        shown = printable(f"name={name!r} kind={kind!r} size={size!r} executable={executable!r} target={target!r}")
         raise PluginContractError(f"a member has values that are not allowed: {shown}")
 
 
 def _as_bytes(chunk: object, path: str) -> bytes:
     if isinstance(chunk, (bytes, bytearray, memoryview)):
         return bytes(chunk)
-    raise PluginContractError(
-        f"the content of {printable(path)!r} came as {type(chunk).__name__}, not as bytes"
-    )
+    raise PluginContractError(f"the content of {printable(path)!r} came as {type(chunk).__name__}, not as bytes")

@@ -86,9 +86,7 @@ class _Reader:
             raise ambiguous("entries of the zip overlap")
         if previous is not None and previous.flags & _DESCRIPTOR:
             if not self._is_descriptor(previous, self._window.bytes_at(end, min(start - end, 25))):
-                raise ambiguous(
-                    f"what follows the data of {printable(previous.name)!r} is not its data descriptor"
-                )
+                raise ambiguous(f"what follows the data of {printable(previous.name)!r} is not its data descriptor")
         elif start > end:
             where = "in front of the zip" if previous is None else f"after {printable(previous.name)!r}"
             raise ambiguous(f"there are {start - end:,} bytes {where} that belong to no entry")
@@ -112,6 +110,13 @@ class _Reader:
         header = self._window.bytes_at(entry.offset, _LOCAL.size + name_length)
         numbers: tuple[bytes, int, int, int, int, int, int, int] = _LOCAL.unpack_from(header)
         magic, flags, method, crc, packed, size, local_name_length, extra_length = numbers
+        if (
+            (magic, flags, method, crc, packed, size, local_name_length)
+            == (_LOCAL_MAGIC, entry.flags, entry.method, entry.crc, entry.packed, entry.size, name_length)
+            and header[_LOCAL.size :] == entry.raw_name
+            and not extra_length
+        ):
+            return entry.offset + _LOCAL.size + name_length
         if magic != _LOCAL_MAGIC:
             raise corrupt(f"the zip has no entry where its directory says that {printable(entry.name)!r} is")
         if local_name_length != name_length or header[_LOCAL.size :] != entry.raw_name:

@@ -28,7 +28,7 @@ _END = struct.Struct("<4s4H2IH")
 _END_MAGIC = b"PK\x05\x06"
 _LOCATOR = struct.Struct("<4sIQI")
 _END64 = struct.Struct("<4sQ2H2I4Q")
-_CENTRAL = struct.Struct("<4s2B4H2xI2I5H2I")
+_CENTRAL = struct.Struct("<5xB2x2H4x3I2H2xH2x2I")
 _LENGTHS = struct.Struct("<4s24x3H8xI")
 _MAX_COMMENT = 0xFFFF
 _FULL16, _FULL32 = 0xFFFF, 0xFFFFFFFF
@@ -84,7 +84,8 @@ class Directory:
             self._order = sorted(range(count), key=starts.__getitem__)
 
     def __iter__(self) -> Iterator[ZipEntry]:
-        return (_parse(self._raw, self._positions[index]) for index in self._order)
+        raw, positions = self._raw, self._positions
+        return (_parse(raw, positions[index]) for index in self._order)
 
 
 # ---------------------------------------------------------------------------------------------- the end records
@@ -165,33 +166,18 @@ def _read_end64(
 
 
 def _parse(raw: bytes, at: int) -> ZipEntry:
-    (
-        _,
-        _,
-        host,
-        _,
-        flags,
-        method,
-        _,
-        crc,
-        packed,
-        size,
-        name_length,
-        extra_length,
-        _,
-        disk,
-        _,
-        attributes,
-        offset,
-    ) = _CENTRAL.unpack_from(raw, at)
+    numbers = _CENTRAL.unpack_from(raw, at)
+    host, flags, method, crc, packed, size, name_length, extra_length, disk, attributes, offset = numbers
     at += _CENTRAL.size
     raw_name = raw[at : at + name_length]
-    extra = raw[at + name_length : at + name_length + extra_length]
-    if b"\x01\x00" in extra:
-        packed, size, offset, disk = _widen(raw_name, extra, (size, packed, offset, disk))
+    extra = b""
+    if extra_length:
+        extra = raw[at + name_length : at + name_length + extra_length]
+        if b"\x01\x00" in extra:
+            packed, size, offset, disk = _widen(raw_name, extra, (size, packed, offset, disk))
     if disk:
         raise unsupported("this zip is one part of a split archive")
-    name = _name(raw_name, extra, host, flags)
+    name = raw_name.decode("ascii") if raw_name.isascii() and not extra else _name(raw_name, extra, host, flags)
     return ZipEntry(name, raw_name, host, flags, method, crc, packed, size, attributes, offset)
 
 
@@ -245,9 +231,7 @@ def _name(raw: bytes, extra: bytes, host: int, flags: int) -> str:
     if flags & UTF8_NAME or raw.isascii():
         name = decode_name(raw)
         if other is not None and other != name:
-            raise ambiguous(
-                f"the zip has two names for one entry: {printable(name)!r} and {printable(other)!r}"
-            )
+            raise ambiguous(f"the zip has two names for one entry: {printable(name)!r} and {printable(other)!r}")
         return name
     if other is not None:
         return other

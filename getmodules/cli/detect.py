@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 from getmodules.cli.options import Parser, add_base, add_output, add_plugins, add_verbose, base_of, client_of
 from getmodules.cli.render import Console, whole
-from getmodules.cli.sources import add_sources, for_each
-from getmodules.redact import MASK, is_secret_argument, redact
+from getmodules.cli.sources import Answer, add_sources, for_each
+from getmodules.redact import MASK, is_secret_argument, redact_address
 
 if TYPE_CHECKING:
     from getmodules.detection import Detected
     from getmodules.model import Arguments
 
 _EPILOG = """\
-Each source is answered with its canonical address on a line of its own. Passwords and keys are shown as ****.
-With --json: {"source", "address", "getter", "url", "subdir", "arguments"}, with --explain also "steps";
-or {"source", "error"}.
+Each source is answered with its canonical address on a line of its own.
+Passwords and keys are shown as ****.
+
+with --json: {"source", "address", "getter", "url", "subdir", "arguments"}, with
+--explain also "steps"; or {"source", "error"}
 
 examples:
   getmodules detect github.com/acme/vpc//net?ref=v1
@@ -44,36 +46,33 @@ def parser() -> Parser:
 def run(options: argparse.Namespace, console: Console) -> int:
     client, base = client_of(options, console), base_of(options)
 
-    def show(source: str) -> None:
+    def ask(source: str) -> Answer:
         detected = client.explain(source, base=base)
-        if console.json:
-            console.object(_as_json(source, detected, explain=options.explain))
-        else:
-            console.data(_as_text(detected, explain=options.explain))
+        return Answer(_as_text(detected, explain=options.explain), _as_json(source, detected, explain=options.explain))
 
-    return for_each(options, console, show)
+    return for_each(options, console, ask)
 
 
 def _as_text(detected: Detected, *, explain: bool) -> str:
     lines = [whole(detected.address.display())]
     if explain:
-        lines += (f"  {step.detector}: {whole(redact(step.address))}" for step in detected.steps)
+        lines += (f"  {step.detector}: {whole(redact_address(step.address))}" for step in detected.steps)
     return "\n".join(lines)
 
 
 def _as_json(source: str, detected: Detected, *, explain: bool) -> dict[str, object]:
     package = detected.address.package
     shown: dict[str, object] = {
-        "source": redact(source),
+        "source": redact_address(source),
         "address": detected.address.display(),
         "getter": package.getter,
-        "url": redact(package.url),
+        "url": redact_address(package.url),
         "subdir": detected.address.subdir,
         "arguments": _arguments(package.arguments),
     }
     if explain:
         shown["steps"] = [
-            {"detector": step.detector, "address": redact(step.address)} for step in detected.steps
+            {"detector": step.detector, "address": redact_address(step.address)} for step in detected.steps
         ]
     return shown
 
@@ -81,5 +80,5 @@ def _as_json(source: str, detected: Detected, *, explain: bool) -> dict[str, obj
 def _arguments(arguments: Arguments) -> dict[str, str]:
     """A value may be an address of its own (``checksum=file:…``), with secrets in it."""
     return {
-        name: MASK if value and is_secret_argument(name) else redact(value) for name, value in arguments.items()
+        name: MASK if value and is_secret_argument(name) else redact_address(value) for name, value in arguments.items()
     }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
+
 from getmodules.cli.interrupt import Interrupted
-from getmodules.cli.render import Console, OutputError, ReaderGone, whole
+from getmodules.cli.render import Console, OutputError, ReaderGoneError, whole
 from getmodules.errors import GetModulesError
-from getmodules.redact import printable, redact
 
 #: What a shell reports of a program that a signal ended: 128 and the signal's number.
 SIGNALLED = 128
@@ -21,37 +23,37 @@ def conclude(error: BaseException, console: Console) -> int:
     """Tell how it ended; the exit code."""
     try:
         return _tell(error, console)
-    except OutputError as unwritable:
-        # The error above was told on stderr already, and it is the one that counts; this is the rest of the story.
-        console.labelled("error", unwritable.message)
-        return error.exit_code if isinstance(error, GetModulesError) else OutputError.exit_code
-    except ReaderGone:
-        return READER_GONE
+    except KeyboardInterrupt as interrupt:
+        return _tell(interrupt, console)
 
 
 def _tell(error: BaseException, console: Console) -> int:
     if isinstance(error, SystemExit):  # argparse, after it showed its help
         return error.code if isinstance(error.code, int) else 0
-    if isinstance(error, ReaderGone):
+    if isinstance(error, ReaderGoneError):
         return READER_GONE
     if isinstance(error, KeyboardInterrupt):
-        return _interrupted(error, console)
+        console.message("interrupted")
+        _as_data({"code": "interrupted", "message": "interrupted", "hint": None, "address": None}, console)
+        return SIGNALLED + error.number if isinstance(error, Interrupted) else INTERRUPTED
     if not isinstance(error, GetModulesError):
         error = _unexpected(error, console)
     console.error(error)
+    _as_data(error.as_json(), console)
     return error.exit_code
 
 
-def _interrupted(error: KeyboardInterrupt, console: Console) -> int:
-    console.message("interrupted")
+def _as_data(error: Mapping[str, str | None], console: Console) -> None:
     if console.json:
-        console.object(
-            {"error": {"code": "interrupted", "message": "interrupted", "hint": None, "address": None}}
-        )
-    return SIGNALLED + error.number if isinstance(error, Interrupted) else INTERRUPTED
+        with suppress(
+            OutputError, ReaderGoneError
+        ):  # told on stderr already; and the first error decides the exit code
+            console.json_line({"error": error})
 
 
 def _unexpected(error: BaseException, console: Console) -> InternalError:
+    from getmodules.redact import printable, redact
+
     if console.verbose:
         import traceback
 

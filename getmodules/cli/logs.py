@@ -13,7 +13,7 @@ from getmodules.redact import redact
 @contextmanager
 def shown(console: Console) -> Iterator[None]:
     level = logging.DEBUG if console.verbose else logging.ERROR if console.quiet else logging.WARNING
-    logger, handler, before = logging.getLogger("getmodules"), _Handler(console), 0
+    logger, handler = logging.getLogger("getmodules"), _Handler(console)
     before = logger.level
     logger.addHandler(handler)
     logger.setLevel(level)

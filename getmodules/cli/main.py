@@ -15,7 +15,6 @@ from getmodules.cli import ending, interrupt
 from getmodules.cli.options import PROGRAM, Parser, nearest
 from getmodules.cli.render import Console
 from getmodules.errors import ConfigError
-from getmodules.redact import redact
 
 #: Each is the module ``getmodules.cli.<name>``, with ``parser()`` and ``run(options, console)``.
 COMMANDS: Mapping[str, str] = MappingProxyType(
@@ -35,14 +34,15 @@ examples:
   getmodules detect --json "oci://ghcr.io/acme/vpc?tag=1.2.0"
 
 exit codes:
-  0  done
-  1  the source, the destination or a plugin failed
-  2  a wrong address, option or setting
-  3  what arrived must not be installed: unsafe, broken, or not what was expected
-  4  authentication is needed, or was refused
-  5  the lock is stale
-  6  not available offline
-  130 interrupted (143 by SIGTERM, 129 by SIGHUP); 141 the reader of the output went away
+    0  done
+    1  the source, the destination or a plugin failed
+    2  an address, an option or a setting is wrong
+    3  what arrived must not be installed: unsafe, broken, or not what was demanded
+    4  authentication is needed, or was refused
+    5  the lock is stale
+    6  not available offline
+  130  interrupted; 143 by SIGTERM, 129 by SIGHUP
+  141  whoever read the output went away
 
 "getmodules COMMAND --help" says more about a command.
 """
@@ -59,10 +59,8 @@ def main(argv: Sequence[str], console: Console) -> int:
     console.json = _wants_json(argv)
     try:
         return _run(argv, console)
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it is told and becomes an exit code
         return ending.conclude(error, console)
-    finally:
-        console.close()
 
 
 def _wants_json(argv: Sequence[str]) -> bool:
@@ -86,11 +84,14 @@ def _run(argv: Sequence[str], console: Console) -> int:
         return ConfigError.exit_code
     name = argv[leading]
     if name not in COMMANDS:
-        raise ConfigError(f"there is no command {redact(name)!r}", hint=_commands_like(name))
+        raise _unknown_command(name)
+    from getmodules.cli import logs
+
     command = importlib.import_module(f"getmodules.cli.{name}")
     chosen = command.parser().parse(argv[leading + 1 :], console)
     console.quiet, console.verbose = getattr(chosen, "quiet", False), chosen.verbose
-    code: int = command.run(chosen, console)
+    with logs.shown(console):
+        code: int = command.run(chosen, console)
     return code
 
 
@@ -99,14 +100,17 @@ def _top_parser() -> Parser:
     table = "\n".join(f"  {name:{width}}  {line}" for name, line in COMMANDS.items())
     parser = Parser(
         usage=f"{PROGRAM} COMMAND [OPTION...]",
-        description="Turn any module address into a directory you can trust: an archive, a directory, a repository,\n"
-        f"a registry, or whatever a plugin adds.\n\ncommands:\n{table}",
+        description="Turn any module address into a directory you can trust: an archive, a directory,\n"
+        f"a repository, a registry, or whatever a plugin adds.\n\ncommands:\n{table}",
         epilog=_EXAMPLES,
     )
     parser.add_argument("--version", action="store_true", help="show the version and exit")
     return parser
 
 
-def _commands_like(name: str) -> str:
+def _unknown_command(name: str) -> ConfigError:
+    from getmodules.redact import redact
+
     near = nearest(name, COMMANDS)
-    return f"did you mean {near}?" if near else f"the commands are: {', '.join(COMMANDS)}"
+    hint = f"did you mean {near}?" if near else f"the commands are: {', '.join(COMMANDS)}"
+    return ConfigError(f"there is no command {redact(name)!r}", hint=hint)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from getmodules.cli.render import Console, terminal_width
+from getmodules.cli.render import Console
 from getmodules.errors import ConfigError
-from getmodules.redact import redact
 
 if TYPE_CHECKING:
     from getmodules.client import Client
 
 PROGRAM = "getmodules"
-_WIDEST = 100
+_WIDEST, _NARROWEST = 100, 40
+#: Put before what follows ``--``. No argument of a process can hold it.
+_LITERAL = "\0"
 
 
 class Parser(argparse.ArgumentParser):
@@ -27,29 +29,39 @@ class Parser(argparse.ArgumentParser):
             usage=usage,
             description=description,
             epilog=epilog,
-            formatter_class=_formatter,
+            # Given here already, because argparse makes one for each argument that is added.
+            formatter_class=partial(_formatter, _NARROWEST),
             allow_abbrev=False,
         )
         self._usage = usage
+        # From 3.14 on argparse paints its help whenever stdout is a terminal, wherever the help goes.
+        self.color = False
 
     def parse(self, argv: Sequence[str], console: Console) -> argparse.Namespace:
-        """Options may stand anywhere among the arguments."""
+        """Options may stand anywhere among the arguments, until ``--``."""
         self._console = console
-        options, extras = self.parse_known_intermixed_args(argv)
+        self.formatter_class = partial(_formatter, max(min(console.width, _WIDEST), _NARROWEST))
+        options, extras = self.parse_known_intermixed_args(_literal_after_dashes(argv))
         if extras:
             self._refuse(extras[0])
+        for name, value in vars(options).items():
+            setattr(options, name, _unmarked(value))
         return options
 
     def error(self, message: str) -> NoReturn:
+        from getmodules.redact import redact
+
         raise ConfigError(redact(message), hint=self._how())
 
     def print_help(self, file: object = None) -> None:
         self._console.data(self.format_help().rstrip())
 
     def _refuse(self, extra: str) -> NoReturn:
+        from getmodules.redact import redact
+
         name = extra.partition("=")[0]
         if not extra.startswith("-"):
-            raise ConfigError(f"one argument too many: {redact(extra)!r}", hint=self._how())
+            raise ConfigError(f"one argument too many: {redact(extra.lstrip(_LITERAL))!r}", hint=self._how())
         near = nearest(name, self._option_string_actions)
         raise ConfigError(
             f"there is no option {redact(name)!r} here", hint=f"did you mean {near}?" if near else self._how()
@@ -59,9 +71,23 @@ class Parser(argparse.ArgumentParser):
         return f"usage: {self._usage}; with --help it says more"
 
 
-def _formatter(prog: str) -> argparse.HelpFormatter:
-    # With a width of its own the formatter need not import shutil, which costs as much as argparse itself.
-    width = min(terminal_width(), _WIDEST) - 2
+def _literal_after_dashes(argv: Sequence[str]) -> list[str]:
+    """Without ``--``, and with what follows it marked: argparse forgets it when it parses intermixed arguments."""
+    words = list(argv)
+    if "--" in words:
+        dashes = words.index("--")
+        words[dashes:] = [f"{_LITERAL}{word}" for word in words[dashes + 1 :]]
+    return words
+
+
+def _unmarked(value: object) -> object:
+    if isinstance(value, list):
+        return [_unmarked(each) for each in value]
+    return value.removeprefix(_LITERAL) if isinstance(value, str) else value
+
+
+def _formatter(width: int, prog: str) -> argparse.HelpFormatter:
+    # Without a width the formatter imports shutil to find one, which costs as much as argparse itself.
     return argparse.RawDescriptionHelpFormatter(prog, max_help_position=26, width=width)
 
 
@@ -90,9 +116,7 @@ def add_quiet_and_verbose(parser: Parser) -> None:
 
 
 def add_base(parser: Parser) -> None:
-    parser.add_argument(
-        "--base", metavar="DIR", help="where relative sources start (default: the current directory)"
-    )
+    parser.add_argument("--base", metavar="DIR", help="where relative sources start (default: the current directory)")
 
 
 def add_plugins(parser: Parser) -> None:

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping
 from typing import TextIO
 
 from getmodules.errors import ConfigError, GetModulesError
-from getmodules.redact import printable
 
 _LONGEST_MESSAGE = 2_000
+_USUAL_WIDTH = 80
 _COLOURS = {"error": "1;31", "warning": "33", "note": "36"}
 
 
@@ -24,7 +24,7 @@ class OutputError(GetModulesError):
     """Standard output could not be written. Only the command line has this error."""
 
 
-class ReaderGone(Exception):
+class ReaderGoneError(Exception):
     """Whoever read our output has seen enough: ``getmodules detect - | head -1``."""
 
 
@@ -68,6 +68,20 @@ class Console:
         """Whether a line on stderr can be written over."""
         return _is_terminal(self._stderr) and self.environ.get("TERM") != "dumb"
 
+    @property
+    def width(self) -> int:
+        """Columns of the terminal that we write to; ``COLUMNS`` beats what it says."""
+        columns = self.environ.get("COLUMNS", "")
+        if columns.isdecimal() and int(columns) > 0:
+            return int(columns)
+        for stream in (self._stderr, self._stdout):
+            try:
+                if stream is not None and (width := os.get_terminal_size(stream.fileno()).columns) > 0:
+                    return width
+            except (OSError, ValueError):  # no terminal: ask the next
+                continue
+        return _USUAL_WIDTH
+
     # ------------------------------------------------------------------------------------------------ input
 
     def lines_of_stdin(self) -> Iterator[str]:
@@ -94,16 +108,23 @@ class Console:
                 self._stdout.flush()
             except BrokenPipeError as error:
                 _abandon(self._stdout)
-                raise ReaderGone from error
+                raise ReaderGoneError from error
             except OSError as error:
                 _abandon(self._stdout)
                 raise OutputError(f"cannot write to standard output: {error.strerror}") from error
 
-    def object(self, value: Mapping[str, object]) -> None:
+    def json_line(self, value: Mapping[str, object]) -> None:
         """One JSON object on one line, its keys in the order in which they are documented."""
         import json
 
         self.data(json.dumps(value))
+
+    def result(self, text: str, fields: Mapping[str, object]) -> None:
+        """``text`` for people, or ``fields`` where JSON is wanted."""
+        if self.json:
+            self.json_line(fields)
+        else:
+            self.data(text)
 
     def message(self, text: str) -> None:
         """One or more lines for people."""
@@ -113,19 +134,18 @@ class Console:
 
     def labelled(self, label: str, text: str) -> None:
         """``note: text``, each line of it made harmless."""
+        from getmodules.redact import printable
+
         first, *more = [printable(line, _LONGEST_MESSAGE) for line in text.splitlines()] or [""]
         self.message("\n".join((f"{self._painted(label)}: {first}", *(f"  {line}" for line in more))))
 
-    def error(self, error: GetModulesError, source: str | None = None) -> None:
-        """For people on stderr and, where JSON is wanted, for programs on stdout."""
+    def error(self, error: GetModulesError) -> None:
+        """For people. Programs get :meth:`GetModulesError.as_json` with :meth:`json_line`."""
         lines = [error.message]
         for name, value in (("address", error.address), ("hint", error.hint), ("code", error.code)):
             if value is not None:
                 lines.append(f"{name}: {value}")
         self.labelled("error", "\n".join(lines))
-        if self.json:
-            about = {} if source is None else {"source": source}
-            self.object({**about, "error": error.as_json()})
 
     def line(self, text: str) -> None:
         """Show ``text`` as the line that is written over; an empty one takes it away."""
@@ -136,9 +156,6 @@ class Console:
             blanks = " " * (cells(self._line) - cells(text))
             self._line = text
             self._write_message(f"\r{text}{blanks}" if text else f"\r{blanks}\r")
-
-    def close(self) -> None:
-        self.line("")
 
     # --------------------------------------------------------------------------------------------- details
 
@@ -178,22 +195,10 @@ def _abandon(stream: TextIO) -> None:
 
 def whole(text: str) -> str:
     """``text`` made harmless, but not cut: for data."""
+    from getmodules.redact import printable
+
     # Ten characters (\U0010ffff) are the longest escape.
     return printable(text, 10 * len(text) + 1)
-
-
-def terminal_width() -> int:
-    """Columns of the terminal that we write to; ``COLUMNS`` beats what it says."""
-    columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal() and int(columns) > 0:
-        return int(columns)
-    for stream in (sys.__stderr__, sys.__stdout__):
-        try:
-            if stream is not None and (width := os.get_terminal_size(stream.fileno()).columns) > 0:
-                return width
-        except (OSError, ValueError):  # closed, or not a terminal: ask the next
-            continue
-    return 80
 
 
 def cells(text: str) -> int:

@@ -16,12 +16,14 @@ from getmodules.cli.options import (
 )
 from getmodules.cli.progress import Notices
 from getmodules.cli.render import Console, whole
-from getmodules.cli.sources import add_sources, for_each
+from getmodules.cli.sources import Answer, add_sources, for_each
 
 _EPILOG = """\
-Each source is answered with its pinned address on a line of its own; it brings exactly what is there today.
-Where only fetching would tell, that is an error (code fetch/no-identity), and the others go on.
-With --json: {"source", "pinned", "id"}, or {"source", "error"}.
+Each source is answered with its pinned address on a line of its own, which
+brings exactly what is there today. Where only fetching would tell, that is an
+error (code fetch/no-identity); the other sources go on.
+
+with --json: {"source", "pinned", "id"}, or {"source", "error"}
 
 examples:
   getmodules resolve "github.com/acme/vpc?ref=main"
@@ -48,11 +50,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     client, base = client_of(options, console), base_of(options)
     progress = Notices(console)
 
-    def show(source: str) -> None:
+    def ask(source: str) -> Answer:
         resolved = client.resolve(source, base=base, progress=progress)
-        if console.json:
-            console.object({"source": resolved.source, "pinned": resolved.pinned, "id": resolved.id})
-        else:
-            console.data(whole(resolved.pinned))
+        fields = {"source": resolved.source, "pinned": resolved.pinned, "id": resolved.id}
+        return Answer(whole(resolved.pinned), fields)
 
-    return for_each(options, console, show)
+    return for_each(options, console, ask)

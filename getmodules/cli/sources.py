@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from getmodules.cli.options import Parser
 from getmodules.cli.render import Console
 from getmodules.errors import GetModulesError, exit_code
-from getmodules.redact import redact
+from getmodules.redact import redact_address
 
 STANDARD_INPUT = "-"
 
@@ -19,17 +20,26 @@ def add_sources(parser: Parser) -> None:
     )
 
 
-def for_each(options: argparse.Namespace, console: Console, show: Callable[[str], None]) -> int:
-    """``show`` prints what a source comes to; the exit code of all of them."""
+class Answer(NamedTuple):
+    """What a source comes to, for people and for programs."""
+
+    text: str
+    fields: Mapping[str, object]
+
+
+def for_each(options: argparse.Namespace, console: Console, ask: Callable[[str], Answer]) -> int:
+    """Print the answer to each source; the exit code of all of them."""
     errors = []
     for source in _sources(options.sources, console):
         try:
-            show(source)
+            answer = ask(source)
         except GetModulesError as error:
-            if error is a_failure_of_output(error):
-                raise
             errors.append(error)
-            console.error(error, redact(source))
+            console.error(error)
+            if console.json:
+                console.json_line({"source": redact_address(source), "error": error.as_json()})
+        else:
+            console.result(answer.text, answer.fields)
     return exit_code(errors)
 
 

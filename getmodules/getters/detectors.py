@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from urllib.parse import quote
 
 from getmodules.errors import AddressError
 from getmodules.hookspecs import hookimpl
@@ -59,7 +60,9 @@ class ScpForm:
             return None
         if match["user"] != "git" and shorthand.force is None:
             return None
-        return f"git::ssh://{match['user']}@{match['host']}/{match['path'].removeprefix('/')}"
+        # The scp form is literal; in a URL a blank or a percent sign would mean something else, or nothing.
+        path = quote(match["path"].removeprefix("/"), safe="/!$&'()*+,;=:@~")
+        return f"git::ssh://{match['user']}@{match['host']}/{path}"
 
 
 @hookimpl

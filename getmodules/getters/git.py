@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -74,10 +73,12 @@ def _check_sshkey(value: str, scheme: str) -> None:
     if scheme != "ssh":
         raise AddressError("sshkey is for ssh:// addresses")
     try:
-        base64.b64decode(value, validate=True)
-    except binascii.Error:
+        key = base64.b64decode(value, validate=True)
+    except ValueError:  # binascii's own error, or the plain one where there are letters beyond ASCII
+        key = b""
+    if not key:
         # Never shown: it is most of somebody's private key.
-        raise AddressError("sshkey is not base64", hint="base64 -w0 < ~/.ssh/id_ed25519") from None
+        raise AddressError("sshkey is not base64", hint="base64 -w0 < ~/.ssh/id_ed25519")
 
 
 @hookimpl

@@ -1,0 +1,177 @@
+"""What is going on, for people: one line that is updated on a terminal, or a line for each phase."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from getmodules.cli.options import nearest
+from getmodules.cli.render import Console, cells, whole
+from getmodules.errors import ConfigError
+from getmodules.ports import Phase, Progress
+
+if TYPE_CHECKING:
+    from getmodules.client import Client
+
+AUTO, PLAIN, NONE = "auto", "plain", "none"
+OURS = (AUTO, PLAIN, NONE)
+
+_SECONDS_BETWEEN_UPDATES = 0.1
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+#: Below this, an address is shortened no further; the terminal is then too narrow for anything.
+_SHORTEST_ADDRESS = 8
+
+
+@contextmanager
+def shown(name: str, client: Client, console: Console) -> Iterator[Progress]:
+    """The progress that ``--progress NAME`` asks for, for as long as the block runs."""
+    if name not in OURS:
+        yield _of_a_plugin(name, client, console)
+    elif name == PLAIN and not console.quiet:
+        yield Plain(console)
+    elif name == AUTO and not console.quiet and console.animates:
+        line = Line(console)
+        try:
+            line.start()
+            yield line
+        finally:
+            line.stop()
+    else:
+        yield Notices(console)
+
+
+def _of_a_plugin(name: str, client: Client, console: Console) -> Progress:
+    sinks = client.catalog.progress
+    if name not in sinks:
+        known = [*OURS, *sinks.names]
+        near = nearest(name, known)
+        raise ConfigError(
+            f"there is no progress {name!r}",
+            hint=f"did you mean {near}?" if near else f"known: {', '.join(known)}",
+        )
+    return sinks[name].open(console.stderr)
+
+
+class Notices(Progress):
+    """Nothing but what is worth knowing."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def notice(self, package: str, message: str) -> None:
+        if not self._console.quiet:
+            self._console.labelled("note", f"{message}\naddress: {package}")
+
+
+class Plain(Notices):
+    """A line for each phase: for logs."""
+
+    def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
+        size = "" if total is None else f" ({amount(total)})"
+        self._console.message(f"{phase} {whole(package)}{size}")
+
+
+@dataclass(slots=True)
+class _State:
+    """Where a package is. Changed by its own thread; what another thread reads may be a moment old."""
+
+    phase: Phase
+    total: int | None
+    since: float
+    done: int = 0
+
+
+class Line(Notices):
+    """One line, written over again and again, about the package that moved last.
+
+    Its own thread draws it: the work is not slowed down however often it reports, and the line goes on
+    changing while nothing arrives. Something that is done at once is never drawn.
+    """
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(console)
+        self._clock = clock
+        self._states: dict[str, _State] = {}
+        self._latest: str | None = None
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._draw_again_and_again, name="progress", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """May be called although the start was interrupted."""
+        self._over.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        self._console.line("")
+
+    def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
+        self._states[package] = _State(phase, total, self._clock())
+        self._latest = package
+
+    def advance(self, package: str, amount: int) -> None:
+        state = self._states.get(package)
+        if state is not None:
+            state.done += amount
+            self._latest = package
+
+    def finished(self, package: str, error: BaseException | None) -> None:
+        self._states.pop(package, None)
+
+    def _draw_again_and_again(self) -> None:
+        while not self._over.wait(_SECONDS_BETWEEN_UPDATES):
+            self._console.line(self.drawn(self._console.width - 1))
+
+    def drawn(self, width: int) -> str:
+        """The line as it is now, in at most ``width`` columns."""
+        states = dict(self._states)
+        if not states:
+            return ""
+        package = self._latest if self._latest in states else next(iter(states))
+        assert package is not None
+        state = states[package]
+        others = f"[{len(states)}] " if len(states) > 1 else ""
+        head, tail = f"{others}{state.phase}  ", self._figures(state)
+        room = max(width - len(head) - len(tail), _SHORTEST_ADDRESS)
+        return shortened(f"{head}{shortened(whole(package), room)}{tail}", width)
+
+    def _figures(self, state: _State) -> str:
+        if not state.done and state.total is None:
+            return ""
+        total = "" if state.total is None else f" of {amount(state.total)}"
+        elapsed = self._clock() - state.since
+        rate = f"  {amount(state.done / elapsed)}/s" if elapsed > 0 else ""
+        return f"  {amount(state.done)}{total}{rate}"
+
+
+def amount(number: float) -> str:
+    """A number of bytes in at most three figures and a unit."""
+    unit = 0
+    while number >= 1000 and unit < len(_UNITS) - 1:
+        number /= 1024
+        unit += 1
+    digits = 0 if unit == 0 or number >= 100 else 1
+    return f"{number:.{digits}f} {_UNITS[unit]}"
+
+
+def shortened(text: str, width: int) -> str:
+    """``text`` in at most ``width`` columns; what is in its middle goes first."""
+    if cells(text) <= width:
+        return text
+    gap = "..."[: max(width, 0)]
+    left = right = ""
+    start, end = 0, len(text) - 1
+    while True:
+        from_left = cells(left) <= cells(right)
+        character = text[start] if from_left else text[end]
+        if cells(left + right + character) > width - len(gap):
+            return f"{left}{gap}{right}"
+        if from_left:
+            left, start = left + character, start + 1
+        else:
+            right, end = character + right, end - 1

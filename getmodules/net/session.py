@@ -1,0 +1,158 @@
+"""Requests that arrive: redirects by hand, retries that end, credentials for one origin only.
+
+Everything that speaks HTTP goes through here: archives, registries, tokens.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urljoin, urlsplit
+
+from getmodules.address import check_url
+from getmodules.errors import AddressError, FetchError, NetworkError, RateLimitedError, UnsafeContentError
+from getmodules.net.outcome import TRANSIENT, body_text, failed, retry_after
+from getmodules.net.wire import AddressCheck, Answer, Wire, shown_host
+from getmodules.ports import Context, Origin
+from getmodules.redact import printable, redact
+
+MAX_REDIRECTS = 10
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_PORTS = {"http": 80, "https": 443}
+_REPLAYABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
+
+
+def origin_of(url: str) -> Origin:
+    """Scheme, host and port, normalised; the scheme is http or https."""
+    parts = urlsplit(url)
+    return Origin(parts.scheme, parts.hostname or "", parts.port or _PORTS[parts.scheme])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """Headers that only one origin ever sees."""
+
+    origin: Origin
+    headers: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request, as it may be repeated."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | Callable[[], Iterable[bytes]] | None = field(default=None, repr=False)
+    grant: Grant | None = None
+    #: Statuses besides 2xx that the caller wants to see.
+    accept: frozenset[int] = frozenset()
+    #: What the body of an error says, for people.
+    explain: Callable[[Answer], str] = body_text
+    #: Whether the request may be sent again though its answer was lost.
+    replayable: bool | None = None
+    check_address: AddressCheck | None = None
+
+    @property
+    def may_replay(self) -> bool:
+        return self.method in _REPLAYABLE if self.replayable is None else self.replayable
+
+
+class Session:
+    """Sends calls over a wire, with retries and redirects."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self.settings = wire.settings
+
+    def send(self, call: Call, context: Context) -> Answer:
+        """The answer, with a status of 2xx or one that the call accepts; anything else is an error."""
+        for attempt in range(1, self.settings.tries + 1):
+            last = attempt == self.settings.tries or not call.may_replay
+            try:
+                answer = self._follow(call, context)
+            except NetworkError as error:
+                if last or error.part == "certificate" or context.deadline.remaining() <= 0:
+                    raise
+                self.pause(attempt, None, context)
+                continue
+            if answer.status < 300 or answer.status in call.accept:
+                return answer
+            wait = retry_after(answer)
+            granted = call.grant is not None and origin_of(answer.url) == call.grant.origin
+            failure = failed(answer, had_credentials=granted, explain=call.explain(answer))
+            answer.close()
+            if last or answer.status not in TRANSIENT or not self._may_wait(wait, failure, context):
+                raise failure
+            self.pause(attempt, wait, context)
+        raise AssertionError("the last try returns or raises")
+
+    def _may_wait(self, wait: float | None, error: FetchError, context: Context) -> bool:
+        if wait is None or (wait <= self.settings.longest_wait_seconds and wait < context.deadline.remaining()):
+            return True
+        if isinstance(error, RateLimitedError):
+            error.hint = f"the server asks to wait for {wait:,.0f} seconds; {error.hint}"
+        return False
+
+    def pause(self, attempt: int, wait: float | None, context: Context) -> None:
+        """Back off, with jitter: a thousand pipelines that fail together must not come back together."""
+        seconds = self.settings.backoff_seconds * 2 ** (attempt - 1)
+        seconds = wait if wait is not None else seconds * random.uniform(0.5, 1.5)
+        context.cancelled.wait(min(seconds, context.deadline.remaining()))
+        context.checkpoint()
+
+    def _follow(self, call: Call, context: Context) -> Answer:
+        """One try: the request, and where redirects lead."""
+        method, url, body = call.method, call.url, call.body
+        for _ in range(MAX_REDIRECTS + 1):
+            headers = dict(call.headers)
+            if call.grant is not None and origin_of(url) == call.grant.origin:
+                headers.update(call.grant.headers)
+            sent = body() if callable(body) else body
+            answer = self._wire.exchange(
+                method, url, context, headers=headers, body=sent, check_address=call.check_address
+            )
+            if answer.status not in _REDIRECTS or answer.status in call.accept or "Location" not in answer.headers:
+                return answer
+            target = redirect_target(answer)
+            answer.close()
+            if answer.status == 303 or (answer.status in (301, 302) and method == "POST"):
+                method, body = "GET", None
+            url = target
+        raise NetworkError(f"more than {MAX_REDIRECTS} redirects, the last to {shown_host(url)}")
+
+
+def redirect_target(answer: Answer) -> str:
+    """Where an answer sends us; only by http and https, and from https never back to http."""
+    return checked_target(answer.url, answer.headers["Location"])
+
+
+def checked_target(url: str, location: str) -> str:
+    """``location``, relative to ``url``, as an address that may be followed."""
+    shown = printable(redact(location))
+    if not location.isprintable() or "\\" in location or " " in location:
+        raise UnsafeContentError(
+            f"{shown_host(url)} redirects to {shown!r}, which is no clean URL", part="elsewhere"
+        )
+    target = urljoin(url, location).partition("#")[0]
+    parts = urlsplit(target)
+    if parts.scheme not in _PORTS:
+        raise UnsafeContentError(
+            f"{shown_host(url)} redirects to {shown!r}; only http and https are followed", part="elsewhere"
+        )
+    if parts.scheme == "http" and urlsplit(url).scheme == "https":
+        raise UnsafeContentError(
+            f"{shown_host(url)} redirects from https to http: {shown!r}", part="elsewhere"
+        )
+    try:
+        checked = check_url(f"{parts.scheme}://{parts.netloc}/")
+    except AddressError as error:
+        raise UnsafeContentError(
+            f"{shown_host(url)} redirects to {shown!r}: {error.message}", part="elsewhere"
+        ) from error
+    if checked.userinfo:
+        raise UnsafeContentError(
+            f"{shown_host(url)} redirects to an address with a user name in it", part="elsewhere"
+        )
+    return target

@@ -1,0 +1,99 @@
+"""How hosts are reached: certificates, proxies, plain http. One frozen value for a client."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from urllib.parse import urlsplit
+
+#: The variables that name a file with certificate authorities, the first that is set wins. ``SSL_CERT_FILE``
+#: comes first because every tool on a machine reads it; requests' own names are kept for its users.
+CA_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+
+
+def _nothing() -> Mapping[str, str]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetSettings:
+    """Hosts are written ``host`` or ``host:port``, in lower case."""
+
+    ca_file: str | None = None
+    ca_files: Mapping[str, str] = field(default_factory=_nothing)
+    #: A certificate and its key in one file, or ``CERTIFICATE,KEY``.
+    client_certificates: Mapping[str, str] = field(default_factory=_nothing)
+    plain_http: frozenset[str] = frozenset()
+    #: By scheme, ``http`` and ``https``.
+    proxies: Mapping[str, str] = field(default_factory=_nothing)
+    no_proxy: tuple[str, ...] = ()
+    connect_seconds: float = 10.0
+    #: How long a server may say nothing, and how long it may take for its headers.
+    silence_seconds: float = 60.0
+    #: A body must bring this many bytes in each window of this many seconds.
+    rate_window_seconds: float = 30.0
+    rate_window_bytes: int = 30 * 1024
+    tries: int = 4
+    #: The first pause before a retry; each next one is twice as long.
+    backoff_seconds: float = 0.25
+    longest_wait_seconds: float = 60.0
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str]) -> NetSettings:
+        return cls(
+            ca_file=next((environ[name] for name in CA_VARIABLES if environ.get(name)), None),
+            proxies=_proxies(environ),
+            no_proxy=_words(environ.get("no_proxy") or environ.get("NO_PROXY") or ""),
+        )
+
+    def ca_for(self, host: str, port: int) -> str | None:
+        return self.ca_files.get(f"{host}:{port}") or self.ca_files.get(host) or self.ca_file
+
+    def client_certificate_for(self, host: str, port: int) -> str | tuple[str, str] | None:
+        found = self.client_certificates.get(f"{host}:{port}") or self.client_certificates.get(host)
+        if found is None:
+            return None
+        certificate, comma, key = found.partition(",")
+        return (certificate, key) if comma else certificate
+
+    def allows_plain_http(self, host: str, port: int) -> bool:
+        return host in self.plain_http or f"{host}:{port}" in self.plain_http
+
+    def proxy_for(self, url: str) -> str | None:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or {"http": 80, "https": 443}[parts.scheme]
+        return None if self._goes_direct(host, port) else self.proxies.get(parts.scheme)
+
+    def _goes_direct(self, host: str, port: int) -> bool:
+        return any(_matches(entry, host, port) for entry in self.no_proxy)
+
+
+def _proxies(environ: Mapping[str, str]) -> Mapping[str, str]:
+    found = {}
+    for scheme in ("http", "https"):
+        names = [f"{scheme}_proxy", "all_proxy", "ALL_PROXY"]
+        # A CGI script gets the header `Proxy:` of anybody's request as HTTP_PROXY.
+        if scheme == "https" or "REQUEST_METHOD" not in environ:
+            names.insert(1, f"{scheme.upper()}_PROXY")
+        value = next((environ[name] for name in names if environ.get(name)), None)
+        if value:
+            found[scheme] = value if "://" in value else f"http://{value}"
+    return MappingProxyType(found)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.lower() for word in text.replace(",", " ").split())
+
+
+def _matches(entry: str, host: str, port: int) -> bool:
+    if entry == "*":
+        return True
+    if entry.endswith(f":{port}") and not entry.startswith("["):
+        entry = entry.removesuffix(f":{port}")
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(entry, strict=False)
+    except ValueError:
+        name = entry.lstrip("*").lstrip(".")
+        return bool(name) and (host == name or host.endswith(f".{name}"))

@@ -1,0 +1,131 @@
+"""Ends an exchange from outside the read.
+
+A timeout for each read bounds nothing: one byte a second, slow headers and endless ``100 Continue`` all go on
+for ever. So while an exchange runs, a guardian thread looks at it a few times a second, and shuts its socket
+down when its time is over, when it is too slow, or when the operation was cancelled. The read that waits then
+fails at once, and :attr:`Watch.ended` says why.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from contextlib import suppress
+from enum import Enum
+
+from getmodules.errors import GetModulesError, NetworkError
+from getmodules.net.settings import NetSettings
+from getmodules.ports import Context
+
+_TICK_SECONDS = 0.2
+#: The guardian goes when there was nothing to watch for so long.
+_IDLE_SECONDS = 2.0
+
+
+class _State(Enum):
+    HEADERS = "headers"
+    BODY = "body"
+    #: The reader is busy elsewhere: a slow disk is not a slow server.
+    AWAY = "away"
+
+
+class Watch:
+    """One exchange. The thread that reads says how far it is; the guardian judges."""
+
+    def __init__(self, context: Context, settings: NetSettings) -> None:
+        self._context = context
+        self._settings = settings
+        self._socket: socket.socket | None = None
+        self._lock = threading.Lock()
+        self._state = _State.HEADERS
+        self._since = time.monotonic()
+        self._received = 0
+        self.ended: GetModulesError | None = None
+
+    def attach(self, connection: socket.socket | None) -> None:
+        """The exchange goes over ``connection`` now."""
+        with self._lock:
+            self._socket = connection
+            if self.ended is not None:
+                self._shut_down()
+
+    def detach(self) -> None:
+        """The connection may serve another exchange from here on."""
+        with self._lock:
+            self._socket = None
+
+    def reading(self) -> None:
+        """The headers are here, or the reader is back: a new window begins."""
+        self._since, self._received, self._state = time.monotonic(), 0, _State.BODY
+
+    def received(self, amount: int) -> None:
+        self._received += amount
+
+    def away(self) -> None:
+        self._state = _State.AWAY
+
+    def judge(self) -> None:
+        """Called by the guardian, from its thread."""
+        ended = self._verdict()
+        if ended is not None and self.ended is None:
+            with self._lock:
+                self.ended = ended
+                self._shut_down()
+
+    def _verdict(self) -> GetModulesError | None:
+        try:
+            self._context.checkpoint()
+        except GetModulesError as error:
+            return error
+        settings, elapsed = self._settings, time.monotonic() - self._since
+        if self._state is _State.HEADERS and elapsed >= settings.connect_seconds + settings.silence_seconds:
+            return timeout(f"no complete answer within {elapsed:.0f} seconds")
+        if self._state is _State.BODY and elapsed >= settings.rate_window_seconds:
+            if self._received < settings.rate_window_bytes:
+                return timeout(f"only {self._received:,} bytes came in {elapsed:.0f} seconds")
+            self.reading()
+        return None
+
+    def _shut_down(self) -> None:
+        if self._socket is not None:
+            with suppress(OSError):  # closed already: nobody waits for it
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+
+def timeout(what: str) -> NetworkError:
+    return NetworkError(what, part="timeout", hint="the server, or the way to it, is overloaded: try again later")
+
+
+class Guardian:
+    """The thread that looks at all running exchanges of one client."""
+
+    def __init__(self) -> None:
+        self._watches: set[Watch] = set()
+        self._changed = threading.Condition()
+        self._running = False
+
+    def add(self, watch: Watch) -> None:
+        with self._changed:
+            self._watches.add(watch)
+            if not self._running:
+                self._running = True
+                threading.Thread(target=self._run, name="getmodules-guardian", daemon=True).start()
+            self._changed.notify()
+
+    def remove(self, watch: Watch) -> None:
+        with self._changed:
+            self._watches.discard(watch)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                if not self._watches:
+                    self._changed.wait(_IDLE_SECONDS)
+                if not self._watches:
+                    self._running = False
+                    return
+                watches = tuple(self._watches)
+            for watch in watches:
+                watch.judge()
+            time.sleep(_TICK_SECONDS)

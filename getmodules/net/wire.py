@@ -1,0 +1,319 @@
+"""One exchange over HTTP: no redirects, no retries, no credentials of its own; everything bounded and checked.
+
+requests sends; what it would do behind our back (netrc, cookies, environment, decoding) is switched off. An
+answer that two programs could take for different ones (two lengths, a content encoding) is refused here.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from http.cookiejar import DefaultCookiePolicy
+from typing import Any
+
+import requests
+import urllib3
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+from getmodules.errors import FetchError, LimitExceededError, NetworkError
+from getmodules.limits import MIB
+from getmodules.net.settings import NetSettings
+from getmodules.net.watch import Guardian, Watch, timeout
+from getmodules.ports import Context
+from getmodules.redact import printable, redact
+from getmodules.version import VERSION
+
+USER_AGENT = f"getmodules/{VERSION}"
+PIECE_BYTES = MIB
+#: Connections kept for each host: as many as run side by side.
+POOL_SIZE = 32
+#: Error bodies, token answers: what is read for people or as one value.
+SMALL_BODY_BYTES = MIB
+
+#: Judges an address before it is connected to; raises to refuse it.
+AddressCheck = Callable[[str], None]
+
+
+class Answer:
+    """What a server said. Close it, or read it to the end."""
+
+    def __init__(self, response: requests.Response, watch: Watch, guardian: Guardian) -> None:
+        self._response = response
+        self._watch = watch
+        self._guardian = guardian
+        self.status: int = response.status_code
+        self.url: str = response.url
+        self.headers: Mapping[str, str] = response.headers
+        self.length = _check_framing(response)
+        self._check_encoding()
+
+    def _check_encoding(self) -> None:
+        encoding = self.headers.get("Content-Encoding", "identity").strip().lower()
+        if encoding not in ("", "identity"):
+            raise NetworkError(
+                f"the server sent the body as {printable(encoding)}, which was not asked for",
+                hint="its digest would be of other bytes; the server or a proxy on the way is at fault",
+            )
+
+    def pieces(self) -> Iterator[bytes]:
+        """The body as it was received; shorter or longer than announced is an error."""
+        received = 0
+        try:
+            self._watch.reading()
+            while piece := self._read():
+                received += len(piece)
+                self._watch.received(len(piece))
+                self._watch.away()
+                yield piece
+                self._watch.reading()
+            if self.length is not None and received != self.length:
+                raise NetworkError(f"the connection ended after {received:,} of {self.length:,} bytes")
+        finally:
+            self.close()
+
+    def _read(self) -> bytes:
+        try:
+            return bytes(self._response.raw.read1(PIECE_BYTES))
+        except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+            raise self._watch.ended or failure(error) from error
+
+    def read(self, limit: int = SMALL_BODY_BYTES) -> bytes:
+        """A body that must be small."""
+        body = bytearray()
+        for piece in self.pieces():
+            body += piece
+            if len(body) > limit:
+                self.close()
+                raise LimitExceededError(
+                    f"an answer of more than {limit:,} bytes from {shown_host(self.url)}",
+                    part="metadata",
+                    hint="this bound is fixed",
+                )
+        return bytes(body)
+
+    def read_some(self, limit: int) -> bytes:
+        """The beginning of a body, for people; whatever goes wrong on the way, what came is enough."""
+        body = bytearray()
+        with suppress(FetchError):
+            for piece in self.pieces():
+                body += piece
+                if len(body) >= limit:
+                    break
+        self.close()
+        return bytes(body[:limit])
+
+    def close(self) -> None:
+        self._watch.detach()
+        self._guardian.remove(self._watch)
+        self._response.close()
+
+
+def _check_framing(response: requests.Response) -> int | None:
+    """The announced length; ``None`` where the body says itself when it ends."""
+    headers = response.raw.headers
+    lengths = headers.getlist("Content-Length")
+    if len(lengths) > 1 or (lengths and headers.getlist("Transfer-Encoding")):
+        raise NetworkError("the answer announces its length twice", hint="the server or a proxy on the way is at fault")
+    if not lengths:
+        return None
+    if not (lengths[0].isascii() and lengths[0].isdigit()):
+        raise NetworkError(f"the answer announces the length {printable(lengths[0])!r}")
+    no_body = response.request.method == "HEAD" or response.status_code in (204, 304)
+    return 0 if no_body else int(lengths[0])
+
+
+class Wire:
+    """The connections of one client, for any number of threads."""
+
+    def __init__(self, settings: NetSettings) -> None:
+        self.settings = settings
+        self._guardian = Guardian()
+        self._local = threading.local()
+        self._session = requests.Session()
+        self._session.trust_env = False
+        self._session.headers.clear()
+        self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        adapter = _Adapter(self._local)
+        self._session.mount("https://", adapter)
+        self._session.mount("http://", adapter)
+
+    def exchange(
+        self,
+        method: str,
+        url: str,
+        context: Context,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | Iterable[bytes] | None = None,
+        check_address: AddressCheck | None = None,
+    ) -> Answer:
+        """Send one request and take the headers of its answer. Raises ``NetworkError`` where none comes."""
+        context.checkpoint()
+        watch = Watch(context, self.settings)
+        self._local.watch, self._local.check_address = watch, check_address
+        self._guardian.add(watch)
+        try:
+            response = self._send(method, url, context, headers or {}, body)
+            return Answer(response, watch, self._guardian)
+        except BaseException as error:
+            self._guardian.remove(watch)
+            if watch.ended is not None and not isinstance(error, KeyboardInterrupt):
+                raise watch.ended from error
+            if isinstance(error, (requests.RequestException, urllib3.exceptions.HTTPError, OSError)):
+                raise failure(error) from error
+            raise
+        finally:
+            self._local.watch = self._local.check_address = None
+
+    def _send(self, method: str, url: str, context: Context, headers: Mapping[str, str], body: Any) -> requests.Response:
+        from urllib.parse import urlsplit
+
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or {"http": 80, "https": 443}[parts.scheme]
+        sent = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity", **headers}
+        request = requests.Request(method, url, headers=sent, data=body, auth=_no_auth)
+        proxy = self.settings.proxy_for(url)
+        remaining = context.deadline.remaining()
+        return self._session.send(
+            self._session.prepare_request(request),
+            stream=True,
+            allow_redirects=False,
+            timeout=(
+                min(self.settings.connect_seconds, remaining or 0.001),
+                min(self.settings.silence_seconds, remaining or 0.001),
+            ),
+            verify=self.settings.ca_for(host, port) or True,
+            cert=self.settings.client_certificate_for(host, port),
+            proxies={parts.scheme: proxy} if proxy else {},
+        )
+
+    def close(self) -> None:
+        self._session.close()
+
+
+def _no_auth(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Without an explicit one, requests takes credentials from the URL and from ~/.netrc."""
+    return request
+
+
+def failure(error: BaseException) -> NetworkError:
+    """What requests and urllib3 raise, in our words."""
+    said = printable(redact(_innermost(error)), 300)
+    if _caused_by_certificate(error):
+        return NetworkError(
+            f"the server's certificate cannot be trusted: {said}",
+            part="certificate",
+            hint="for a private authority: --ca-file FILE, or SSL_CERT_FILE",
+        )
+    if isinstance(error, (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError)):
+        return timeout(f"no answer in time: {said}")
+    return NetworkError(f"the connection failed: {said}", hint="is the network there, and the host spelled right?")
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: list[BaseException] = []
+    pending: list[Any] = [error]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, BaseException) and current not in seen:
+            seen.append(current)
+            yield current
+            pending += [*current.args, getattr(current, "reason", None), current.__cause__, current.__context__]
+
+
+def _caused_by_certificate(error: BaseException) -> bool:
+    import ssl
+
+    return any(isinstance(each, ssl.SSLCertVerificationError) for each in _chain(error))
+
+
+def _innermost(error: BaseException) -> str:
+    """The operating system's or TLS's own words, below the layers of libraries."""
+    for each in _chain(error):
+        if isinstance(each, OSError) and each.strerror and not isinstance(each, requests.RequestException):
+            return str(each.strerror)
+    return str(error) or type(error).__name__
+
+
+def shown_host(url: str) -> str:
+    from urllib.parse import urlsplit
+
+    return printable(urlsplit(url).netloc.rpartition("@")[2])
+
+
+class _Adapter(HTTPAdapter):
+    """Makes connections that tell the current thread's watch which socket they are."""
+
+    def __init__(self, local: threading.local) -> None:
+        self._pool_classes = _pool_classes(local)
+        super().__init__(pool_connections=POOL_SIZE, pool_maxsize=POOL_SIZE, max_retries=0)
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = self._pool_classes
+
+    def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
+        manager = super().proxy_manager_for(proxy, **kwargs)
+        manager.pool_classes_by_scheme = self._pool_classes
+        return manager
+
+
+def _pool_classes(local: threading.local) -> dict[str, Any]:
+    class Watched:
+        """Mixed into both kinds of connections."""
+
+        #: The same connection under a descriptor of its own: TLS takes the first one away from its object.
+        duplicate: socket.socket | None = None
+
+        def _new_conn(self) -> socket.socket:
+            check = local.check_address
+            connected: socket.socket = _connect_checked(self, check) if check else super()._new_conn()  # type: ignore[misc]
+            self.duplicate = connected.dup()
+            local.watch.attach(self.duplicate)
+            return connected
+
+        def request(self, *args: Any, **kwargs: Any) -> None:
+            local.watch.attach(self.duplicate)
+            super().request(*args, **kwargs)  # type: ignore[misc]
+
+        def close(self) -> None:
+            super().close()  # type: ignore[misc]
+            if self.duplicate is not None:
+                self.duplicate.close()
+                self.duplicate = None
+
+    class PlainConnection(Watched, HTTPConnection):
+        pass
+
+    class TlsConnection(Watched, HTTPSConnection):
+        pass
+
+    class PlainPool(HTTPConnectionPool):
+        ConnectionCls = PlainConnection
+
+    class TlsPool(HTTPSConnectionPool):
+        ConnectionCls = TlsConnection
+
+    return {"http": PlainPool, "https": TlsPool}
+
+
+def _connect_checked(connection: Any, check_address: AddressCheck) -> socket.socket:
+    """Connect to an address that passed the check, not to whatever the name means a moment later."""
+    failed: OSError | None = None
+    host = connection._dns_host.strip("[]")
+    for family, kind, protocol, _, address in socket.getaddrinfo(host, connection.port, type=socket.SOCK_STREAM):
+        check_address(str(address[0]))
+        connected = socket.socket(family, kind, protocol)
+        try:
+            connected.settimeout(connection.timeout)
+            connected.connect(address)
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return connected
+        except OSError as error:
+            connected.close()
+            failed = error
+    raise failed or OSError(f"no address for {host}")

@@ -1,0 +1,77 @@
+"""The port to one repository, wherever it is: a registry, an image layout on disk, a fake.
+
+The getter, push, tags and inspect know this only. What an implementation returns is checked by them, digest by
+digest; what it must do itself is bound its reading and raise the errors of :mod:`getmodules.errors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from getmodules.digest import Digest
+from getmodules.ports import Context
+
+MANIFEST_BYTES = 4 << 20
+
+OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+OCI_INDEX = "application/vnd.oci.image.index.v1+json"
+DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
+DOCKER_LIST = "application/vnd.docker.distribution.manifest.list.v2+json"
+MANIFEST_TYPES = (OCI_MANIFEST, OCI_INDEX, DOCKER_MANIFEST, DOCKER_LIST)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Descriptor:
+    """What a manifest says about a blob, valid by construction; whether it is true is found out later."""
+
+    media_type: str
+    digest: Digest
+    size: int
+    annotations: dict[str, str] = field(default_factory=dict, hash=False)
+    artifact_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawManifest:
+    """The bytes of a manifest, as they came, and what they were said to be."""
+
+    media_type: str
+    body: bytes = field(repr=False)
+
+    def digest(self, algorithm: str = "sha256") -> Digest:
+        import hashlib
+
+        return Digest(algorithm, hashlib.new(algorithm, self.body).hexdigest())
+
+
+class Repository(Protocol):
+    """Reading. ``reference`` is a tag or a digest, as text."""
+
+    def manifest(self, reference: str, context: Context) -> RawManifest:
+        """At most :data:`MANIFEST_BYTES`; ``NotFoundError`` where there is none."""
+
+    def blob(self, descriptor: Descriptor, context: Context) -> Iterable[bytes]:
+        """The blob's bytes, resumed where the connection breaks; closed by the consumer."""
+
+    def tags(self, context: Context) -> Iterator[str]:
+        """All tags, in the order of the source."""
+
+    def referrers(self, digest: Digest, context: Context) -> tuple[Descriptor, ...]:
+        """What refers to a manifest: by the API, or by the fallback tag where there is no API."""
+
+
+class WritableRepository(Repository, Protocol):
+    """Publishing."""
+
+    def has_blob(self, digest: Digest, context: Context) -> bool: ...
+
+    def put_blob(self, digest: Digest, size: int, chunks: Callable[[], Iterable[bytes]], context: Context) -> None:
+        """``chunks`` can be called again where the upload must be repeated."""
+
+    def put_manifest(self, reference: str, manifest: RawManifest, context: Context) -> None: ...
+
+
+#: From a registry (host and port; empty for a layout) and a repository's name (a path for a layout) to access.
+RepositoryFactory = Callable[[str, str, Context], Repository]

@@ -1,0 +1,73 @@
+"""Repository names, tags, digests: checked here once, before anything is looked up or a path is joined."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from getmodules.digest import Digest
+from getmodules.testing.registry.refusal import Refusal, digest_invalid
+
+Kind = Literal["ping", "token", "manifest", "blob", "upload", "tags", "referrers", "unknown"]
+KINDS: tuple[Kind, ...] = ("ping", "token", "manifest", "blob", "upload", "tags", "referrers", "unknown")
+
+_LONGEST_NAME = 255
+_NAME_PART = r"[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*"
+_NAME = re.compile(rf"{_NAME_PART}(?:/{_NAME_PART})*", re.ASCII)
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
+
+_ROUTES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    ("upload", re.compile(r"/v2/(?P<name>.+)/blobs/uploads/(?P<reference>[^/]*)")),
+    ("upload", re.compile(r"/v2/(?P<name>.+)/blobs/uploads(?P<reference>)")),
+    ("blob", re.compile(r"/v2/(?P<name>.+)/blobs/(?P<reference>[^/]+)")),
+    ("manifest", re.compile(r"/v2/(?P<name>.+)/manifests/(?P<reference>[^/]+)")),
+    ("referrers", re.compile(r"/v2/(?P<name>.+)/referrers/(?P<reference>[^/]+)")),
+    ("tags", re.compile(r"/v2/(?P<name>.+)/tags/list(?P<reference>)")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a request goes. The name has not been checked yet: :meth:`repository` does."""
+
+    kind: Kind
+    name: str = ""
+    reference: str = ""
+
+    def repository(self) -> str:
+        return checked_name(self.name)
+
+
+def route(path: str) -> Route:
+    if path in ("/v2", "/v2/"):
+        return Route("ping")
+    if path == "/token":
+        return Route("token")
+    for kind, pattern in _ROUTES:
+        found = pattern.fullmatch(path)
+        if found:
+            return Route(kind, found["name"], found["reference"])
+    return Route("unknown")
+
+
+def checked_name(name: str) -> str:
+    if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+        raise Refusal(400, "NAME_INVALID", "invalid repository name", detail={"name": name[:_LONGEST_NAME]})
+    return name
+
+
+def is_tag(reference: str) -> bool:
+    return _TAG.fullmatch(reference) is not None
+
+
+def checked_digest(text: str) -> Digest:
+    try:
+        return Digest.parse(text)
+    except ValueError as error:
+        raise digest_invalid(f"invalid digest: {error}") from error
+
+
+def digest_of(data: bytes, algorithm: str = "sha256") -> Digest:
+    return Digest(algorithm, hashlib.new(algorithm, data).hexdigest())

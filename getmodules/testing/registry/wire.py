@@ -1,0 +1,126 @@
+"""What goes over the wire: a request as it came in, an answer as it will go out.
+
+An :class:`Answer` is a value. Nothing of it is sent before a fault has had the chance to make it wrong.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol, Self
+from urllib.parse import parse_qs, unquote, urlsplit
+
+PIECE = 1 << 20
+#: Answers that have neither a body nor a length.
+BODILESS = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Bytes of a known length, made anew each time they are sent."""
+
+    length: int
+    pieces: Callable[[], Iterator[bytes | memoryview]]
+
+    @classmethod
+    def of(cls, data: bytes, start: int = 0, stop: int | None = None) -> Self:
+        view = memoryview(data)[start:stop]
+        return cls(len(view), lambda: (view[at : at + PIECE] for at in range(0, len(view), PIECE)))
+
+    @classmethod
+    def of_file(cls, path: Path, start: int, stop: int) -> Self:
+        def pieces() -> Iterator[bytes]:
+            left = stop - start
+            with path.open("rb") as file:
+                file.seek(start)
+                while left and (piece := file.read(min(PIECE, left))):
+                    left -= len(piece)
+                    yield piece
+
+        return cls(stop - start, pieces)
+
+    def read(self) -> bytes:
+        return b"".join(self.pieces())
+
+
+EMPTY = Body.of(b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    headers: tuple[tuple[str, str], ...] = ()
+    body: Body = EMPTY
+
+    @classmethod
+    def of_json(cls, status: int, value: object, headers: tuple[tuple[str, str], ...] = ()) -> Self:
+        data = json.dumps(value, separators=(",", ":")).encode()
+        return cls(status, (("Content-Type", "application/json"), *headers), Body.of(data))
+
+    def header(self, name: str) -> str | None:
+        return next((value for key, value in self.headers if key.lower() == name.lower()), None)
+
+    def with_header(self, name: str, value: str | None) -> Self:
+        """The same answer with this one value for a header; ``None`` takes the header away."""
+        kept = tuple(pair for pair in self.headers if pair[0].lower() != name.lower())
+        return replace(self, headers=kept if value is None else (*kept, (name, value)))
+
+    def with_body(self, data: bytes) -> Self:
+        return replace(self, body=Body.of(data))
+
+    def head(self) -> bytes:
+        """Status line and headers. The length is the body's, unless the headers say another one."""
+        try:
+            phrase = HTTPStatus(self.status).phrase
+        except ValueError:
+            phrase = "Odd"
+        lines = [f"HTTP/1.1 {self.status} {phrase}"]
+        lines += [f"{name}: {value}" for name, value in self.headers]
+        if self.status >= 200 and self.status not in BODILESS and self.header("Content-Length") is None:
+            lines.append(f"Content-Length: {self.body.length}")
+        return "\r\n".join((*lines, "", "")).encode("latin-1", "replace")
+
+
+class RequestBody(Protocol):
+    """The body of a request, read piece by piece; ``b""`` is its end."""
+
+    def read(self, size: int) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request. What tests look at afterwards is the same value; its body has been read by then."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    body: RequestBody = field(repr=False, compare=False)
+    path: str = field(init=False)
+    query: Mapping[str, tuple[str, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        split = urlsplit("http://localhost" + self.target if self.target.startswith("/") else self.target)
+        parsed = parse_qs(split.query, keep_blank_values=True)
+        object.__setattr__(self, "headers", MappingProxyType({k.lower(): v for k, v in self.headers.items()}))
+        object.__setattr__(self, "path", unquote(split.path))
+        object.__setattr__(self, "query", MappingProxyType({key: tuple(value) for key, value in parsed.items()}))
+
+    def header(self, name: str) -> str | None:
+        return self.headers.get(name.lower())
+
+    def argument(self, name: str) -> str | None:
+        """The first value of a query argument."""
+        return next(iter(self.query.get(name, ())), None)
+
+    def read_all(self, limit: int) -> bytes | None:
+        """The whole body; ``None`` where it is longer than ``limit``."""
+        data = bytearray()
+        while piece := self.body.read(PIECE):
+            data += piece
+            if len(data) > limit:
+                return None
+        return bytes(data)
