@@ -244,7 +244,7 @@ def _split_port(hostport: str) -> tuple[str, int | None]:
     if hostport.startswith("["):
         host, bracket, rest = hostport.partition("]")
         host += bracket
-        if rest and not rest.startswith(":"):
+        if not bracket or (rest and not rest.startswith(":")):
             raise AddressError(f"the host {printable(hostport)!r} is not valid")
         colon, port = rest[:1], rest[1:]
     else:

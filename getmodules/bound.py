@@ -22,6 +22,7 @@ from getmodules.model import (
     Demand,
     Elsewhere,
     Gate,
+    Layers,
     Member,
     Members,
     PackageAddress,
@@ -146,6 +147,8 @@ class BoundGetter:
         result = self.plugin.guard.ask("fetch", self.offer, "fetch", pin, wants, context)
         if isinstance(result, Blob):
             return self._blob(result)
+        if isinstance(result, Layers):
+            return self._layers(result)
         if isinstance(result, Members):
             return Members(self.plugin.guard.members("fetch", result.items), strict=result.strict is True)
         if isinstance(result, Elsewhere):
@@ -153,7 +156,7 @@ class BoundGetter:
                 raise self.plugin.guard.violation("fetch returned Elsewhere after resolve had given an identity")
             return self._elsewhere(result, "fetch")
         raise self.plugin.guard.violation(
-            f"fetch returned {type(result).__name__}, not a Blob, Members or Elsewhere"
+            f"fetch returned {type(result).__name__}, not a Blob, Layers, Members or Elsewhere"
         )
 
     def _elsewhere(self, result: Elsewhere, where: str) -> Elsewhere:
@@ -165,6 +168,12 @@ class BoundGetter:
         if not _is_sound(blob):
             raise self.plugin.guard.violation("fetch returned a Blob with fields of wrong types")
         return replace(blob, chunks=self.plugin.guard.chunks("fetch", blob.chunks))
+
+    def _layers(self, layers: Layers) -> Layers:
+        blobs = self.plugin.guard.call("the blobs of Layers", tuple, layers.blobs)
+        if not blobs or not all(isinstance(blob, Blob) and blob.format is not None for blob in blobs):
+            raise self.plugin.guard.violation("fetch returned Layers that are not Blobs with a format")
+        return Layers(blobs=tuple(self._blob(blob) for blob in blobs))
 
     def _optional(self, method: str, *arguments: object) -> Any:
         function = self.plugin.guard.call(method, getattr, self.offer, method, None)
@@ -188,6 +197,7 @@ def _is_sound(blob: Any) -> bool:
         and isinstance(blob.digests, tuple)
         and all(isinstance(digest, Digest) for digest in blob.digests)
         and all(text is None or isinstance(text, str) for text in (blob.name, blob.media_type, blob.format))
+        and isinstance(blob.key, str)
     )
 
 
@@ -221,6 +231,7 @@ class BoundUnpacker:
     names: tuple[str, ...]
     suffixes: tuple[str, ...]
     media_types: tuple[str, ...]
+    layer_media_types: tuple[str, ...]
 
     def unpack(self, archive: Archive, context: Context) -> Members:
         where = f"unpacker {self.names[0]!r}"
@@ -241,6 +252,9 @@ def bind_unpacker(plugin: Plugin, offer: Any) -> BoundUnpacker:
         names=names,
         suffixes=suffixes,
         media_types=_each_once(media_type.lower() for media_type in _strings(plugin, offer, "media_types")),
+        layer_media_types=(
+            _each_once(_strings(plugin, offer, "layer_media_types")) if hasattr(offer, "layer_media_types") else ()
+        ),
     )
 
 

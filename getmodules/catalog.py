@@ -67,6 +67,9 @@ class Table(Generic[T]):
             raise self._conflict(name, owners)
         return self._offers[name]
 
+    def undisputed(self, value: Callable[[T], str]) -> dict[str, str]:
+        return {name: value(offer) for name, offer in self._offers.items() if len(self._owners[name]) == 1}
+
     def conflicts(self) -> list[PluginConflictError]:
         return [self._conflict(name, owners) for name, owners in sorted(self._owners.items()) if len(owners) > 1]
 
@@ -87,6 +90,8 @@ class Catalog:
     formats: Table[BoundUnpacker]
     suffixes: Table[BoundUnpacker]
     media_types: Table[BoundUnpacker]
+    #: By the media type of OCI layers.
+    layers: Table[BoundUnpacker]
     credentials: tuple[BoundCredentials, ...]
     verifiers: tuple[BoundVerifier, ...]
     progress: Table[BoundProgress]
@@ -106,8 +111,12 @@ class Catalog:
         essence = media_type.partition(";")[0].strip().lower()
         return self.media_types[essence] if essence in self.media_types else None
 
+    def layer_formats(self) -> Mapping[str, str]:
+        """Format names by layer media type, ours first; a media type that two plugins claim is nobody's."""
+        return MappingProxyType(self.layers.undisputed(lambda unpacker: unpacker.names[0]))
+
     def conflicts(self) -> list[PluginConflictError]:
-        tables = (self.getters, self.formats, self.suffixes, self.media_types, self.progress)
+        tables = (self.getters, self.formats, self.suffixes, self.media_types, self.layers, self.progress)
         return [conflict for table in tables for conflict in table.conflicts()]
 
     def unknown_scheme(self, scheme: str) -> UnknownSchemeError:
@@ -153,6 +162,7 @@ def build(plugins: Iterable[Plugin]) -> Catalog:
         formats=table("archive format", "getmodules_unpackers", "names"),
         suffixes=table("suffix", "getmodules_unpackers", "suffixes"),
         media_types=table("media type", "getmodules_unpackers", "media_types"),
+        layers=table("layer media type", "getmodules_unpackers", "layer_media_types"),
         credentials=tuple(o for _, o in offers("getmodules_credentials")),
         verifiers=tuple(o for _, o in offers("getmodules_verifiers")),
         progress=table("progress", "getmodules_progress", "names"),

@@ -11,6 +11,8 @@ from getmodules import catalog, demands, detection, plugins
 from getmodules.config import limits_from, selection_from
 from getmodules.limits import Limits
 from getmodules.model import Installed, ModuleAddress, Request, Resolved, Want
+from getmodules.net.network import ClientNetwork
+from getmodules.net.settings import NetSettings
 from getmodules.pipeline import Means, install, resolve_address
 from getmodules.ports import Progress
 from getmodules.privatedir import Sweeper
@@ -34,6 +36,7 @@ class Client:
         progress: Progress | None = None,
         plugins: Sequence[object] = (),
         without_plugins: Iterable[str] = (),
+        network: NetSettings | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
         settings = os.environ if environ is None else environ
@@ -41,6 +44,8 @@ class Client:
         self._progress = progress or Progress()
         self._catalog = _catalog(selection_from(settings, without_plugins), plugins)
         self._sweeper = Sweeper()
+        self._environ = dict(settings)
+        self._network = ClientNetwork(network or NetSettings.from_environment(settings))
 
     @property
     def catalog(self) -> catalog.Catalog:
@@ -103,6 +108,8 @@ class Client:
             limits=limits or self._limits,
             progress=progress or self._progress,
             sweeper=self._sweeper,
+            network=self._network,
+            environ=self._environ,
         )
 
 

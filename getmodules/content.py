@@ -5,11 +5,13 @@ A blob passes the second gate here, before anything reads it as an archive.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from getmodules import demands as demanded
+from getmodules.archive.layers import merged
 from getmodules.bound import BoundUnpacker
 from getmodules.catalog import Catalog
 from getmodules.digest import Digest
@@ -17,7 +19,7 @@ from getmodules.errors import AddressError, ConfigError, LockMismatchError, Unsu
 from getmodules.expected import expected_checksum, servers_checksums
 from getmodules.guard import Guarded
 from getmodules.journey import Journey
-from getmodules.model import Archive, Blob, Demand, Evidence, Gate, Kind, Member, Members
+from getmodules.model import Archive, Blob, Demand, Evidence, Gate, Kind, Layers, Member, Members
 from getmodules.plugins import Plugin, attributed
 from getmodules.ports import Context, Phase
 from getmodules.redact import printable
@@ -45,7 +47,7 @@ class Content:
 
 
 def receive(
-    fetched: Blob | Members,
+    fetched: Blob | Layers | Members,
     journey: Journey,
     demands: tuple[Demand, ...],
     directory: Path,
@@ -58,6 +60,9 @@ def receive(
     if isinstance(fetched, Members):
         _refuse_what_needs_bytes(treatment, demands)
         return Content(members=fetched, plugin=plugin)
+    if isinstance(fetched, Layers):
+        _refuse_what_needs_bytes(treatment, demands)
+        return _receive_layers(fetched, plugin, directory, catalog, context)
     with attributed(plugin):
         plan = _unpacker(fetched, treatment, catalog)
     demands = (*demands, *_bytes_demands(fetched, journey, catalog, context))
@@ -73,20 +78,54 @@ def receive(
         plugin=plan.plugin if isinstance(plan, BoundUnpacker) else plugin,
         digest=digest,
         packed_bytes=archive.size if isinstance(plan, BoundUnpacker) else None,
-        digests={"archive": str(digest)},
+        digests={fetched.key: str(fetched.digests[0] if fetched.digests else digest)},
         evidence=evidence,
     )
 
 
-def close(fetched: Blob | Members) -> None:
+def _receive_layers(
+    layers: Layers, plugin: Plugin, directory: Path, catalog: Catalog, context: Context
+) -> Content:
+    """Each layer is a blob that passes the second gate on its own; what they hold together are the members."""
+    evidence: list[Evidence] = []
+    readers: list[Callable[[], Iterable[Member]]] = []
+    packed = 0
+    for number, blob in enumerate(layers.blobs):
+        with attributed(plugin):
+            unpacker = _unpacker(blob, Treatment(), catalog)
+            assert isinstance(unpacker, BoundUnpacker)  # layers say their format
+            context.phase(Phase.DOWNLOADING, blob.size)
+            demands = demanded.of_promises(blob.digests, "the source")
+            archive = spool(blob, directory / f"layer-{number}", demanded.algorithms(demands), context)
+            context.phase(Phase.VERIFYING)
+            evidence += demanded.judge(Gate.BYTES, archive, demands, catalog.verifiers, context)
+        readers.append(partial(_members_of, unpacker, archive, context))
+        packed += archive.size
+    return Content(
+        members=Members(merged(readers), strict=True),
+        plugin=plugin,
+        packed_bytes=packed,
+        evidence=tuple(evidence),
+    )
+
+
+def _members_of(unpacker: BoundUnpacker, archive: Archive, context: Context) -> Iterable[Member]:
+    return unpacker.unpack(archive, context).items
+
+
+def close(fetched: Blob | Layers | Members) -> None:
     """Give a getter its connection back, also where not one byte of it was read."""
+    if isinstance(fetched, Layers):
+        for blob in fetched.blobs:
+            close(blob)
+        return
     source = fetched.chunks if isinstance(fetched, Blob) else fetched.items
     if isinstance(source, Guarded):
         source.close()
 
 
 def _refuse_what_needs_bytes(treatment: Treatment, demands: tuple[Demand, ...]) -> None:
-    """A directory or a repository has no bytes of its own: a demand on them must fail, not be skipped."""
+    """A directory, a repository or an image has no one archive: a demand on them must fail, not be skipped."""
     hint = "a directory is verified with --expect h1:…"
     if treatment.checksum is not None:
         raise AddressError("checksum= is of an archive's bytes, and this is a directory", hint=hint)

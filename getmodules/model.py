@@ -216,6 +216,15 @@ class Blob:
     name: str | None = None
     media_type: str | None = None
     format: str | None = None
+    #: Under which name its digest is reported.
+    key: str = "archive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layers:
+    """Blobs that are unpacked one over the other, the first at the bottom; each must say its ``format``."""
+
+    blobs: tuple[Blob, ...]
 
 
 class Kind(StrEnum):

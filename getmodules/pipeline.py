@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -38,6 +38,7 @@ from getmodules.model import (
     Evidence,
     Gate,
     Installed,
+    Layers,
     Members,
     ModuleAddress,
     Pin,
@@ -47,7 +48,9 @@ from getmodules.model import (
     Want,
 )
 from getmodules.plugins import attributed
-from getmodules.ports import Context, Phase, Progress
+from getmodules.net.network import ClientNetwork
+from getmodules.net.settings import NetSettings
+from getmodules.ports import Context, Network, Phase, Progress
 from getmodules.privatedir import Sweeper
 from getmodules.reporting import Reporting
 from getmodules.staging import Staging
@@ -63,6 +66,8 @@ class Means:
     progress: Progress
     cancelled: threading.Event = field(default_factory=threading.Event)
     sweeper: Sweeper = field(default_factory=Sweeper)
+    network: Network = field(default_factory=lambda: ClientNetwork(NetSettings()))
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def context(self, package: str, workshops: Workshops, progress: Progress) -> Context:
         return Context(
@@ -73,6 +78,9 @@ class Means:
             cancelled=self.cancelled,
             credentials=partial(first_credential, self.catalog.credentials),
             workshop=workshops.open,
+            network=self.network,
+            environ=self.environ,
+            layer_formats=self.catalog.layer_formats(),
         )
 
 
@@ -151,7 +159,7 @@ class _Arrival:
     wants: tuple[Want, ...]
     demands: tuple[Demand, ...]
     evidence: tuple[Evidence, ...]
-    fetched: Blob | Members
+    fetched: Blob | Layers | Members
 
 
 def _arrive(journey: Journey, request: Request, means: Means, context: Context) -> _Arrival:

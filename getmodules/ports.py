@@ -8,15 +8,15 @@ checked and wrapped there, once, at the port.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from getmodules.deadline import Deadline
-from getmodules.errors import InstallError
+from getmodules.errors import InstallError, OfflineError
 from getmodules.limits import Limits
 from getmodules.model import (
     Archive,
@@ -24,6 +24,7 @@ from getmodules.model import (
     Demand,
     Elsewhere,
     Gate,
+    Layers,
     Member,
     Members,
     PackageAddress,
@@ -83,6 +84,22 @@ class Credential:
     username: str | None = None
     #: Where it was found, for people: ``GETMODULES_TOKEN_ghcr_io``, ``~/.docker/config.json``.
     found_in: str
+    #: An identity (refresh) token: no access by itself, it is exchanged for tokens that give it.
+    identity: bool = False
+
+
+class Network(Protocol):
+    """HTTP for getters, with the client's settings: certificates, proxies, retries, bounds."""
+
+    def session(self) -> Any:
+        """A :class:`getmodules.net.session.Session`; made, and its libraries imported, when first asked for."""
+
+
+class NoNetwork:
+    """The network of a context that has none: readers outside of any operation, offline work."""
+
+    def session(self) -> Any:
+        raise OfflineError("this operation has no network")
 
 
 class Credentials(Protocol):
@@ -105,6 +122,11 @@ class Context:
     credentials: Callable[[Origin, str], Credential | None]
     #: A directory of the getter's own for ``key``; nobody else is in it while the ``with`` block runs.
     workshop: Callable[[str], AbstractContextManager[Path]]
+    network: Network = field(default_factory=NoNetwork)
+    #: The environment that the client was made with.
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    #: The unpackers of layers, by OCI media type, the preferred one first: the names of their formats.
+    layer_formats: Mapping[str, str] = field(default_factory=dict)
 
     def checkpoint(self) -> None:
         """Raise where the operation was cancelled or its time is over; called between pieces of work."""
@@ -144,7 +166,7 @@ class Detector(Protocol):
         """
 
 
-Fetched = Blob | Members | Elsewhere
+Fetched = Blob | Layers | Members | Elsewhere
 
 
 class Getter(Protocol):
@@ -153,7 +175,7 @@ class Getter(Protocol):
     @property
     def schemes(self) -> Iterable[str]: ...
 
-    def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Blob | Members | Elsewhere:
+    def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:
         """The package's bytes. ``Elsewhere`` only where ``resolve`` gave no id."""
 
 
@@ -196,6 +218,13 @@ class Unpacker(Protocol):
 
     def unpack(self, archive: Archive, context: Context) -> Iterable[Member]:
         """The members in the archive's order, lazily; everything ambiguous or broken is an error."""
+
+
+class LayerUnpacker(Unpacker, Protocol):
+    """An unpacker may also read layers of OCI artifacts; there, nothing but the media type says what they are."""
+
+    @property
+    def layer_media_types(self) -> Iterable[str]: ...
 
 
 class Verifier(Protocol):

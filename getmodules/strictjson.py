@@ -59,7 +59,7 @@ def loads(data: bytes, what: str, limit: int) -> Any:
         return value
     except json.JSONDecodeError as error:
         problem = f"{error.msg} at line {error.lineno}, column {error.colno}"
-    except _Refused as error:
+    except _RefusedError as error:
         problem = str(error)
     except UnicodeError:
         pass  # as ``problem`` says
@@ -67,7 +67,7 @@ def loads(data: bytes, what: str, limit: int) -> Any:
     raise StrictJsonError(f"{what} is not usable JSON: {problem}")
 
 
-class _Refused(Exception):
+class _RefusedError(Exception):
     """Well formed, and refused all the same."""
 
 
@@ -80,7 +80,7 @@ def _check_depth(text: str) -> None:
         if start in "[{":
             depth += 1
             if depth > DEPTH:
-                raise _Refused(f"nested more than {DEPTH} deep")
+                raise _RefusedError(f"nested more than {DEPTH} deep")
         elif start in "]}":
             depth -= 1
 
@@ -91,25 +91,25 @@ def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                raise _Refused(f"the name {printable(name, 80)!r} stands twice in one object")
+                raise _RefusedError(f"the name {printable(name, 80)!r} stands twice in one object")
             seen.add(name)
     return members
 
 
 def _refuse_constant(constant: str) -> NoReturn:
-    raise _Refused(f"{constant} is not a number of JSON")
+    raise _RefusedError(f"{constant} is not a number of JSON")
 
 
 def _bounded_integer(digits: str) -> int:
     if len(digits) > _DIGITS or abs(value := int(digits)) > _LARGEST:
-        raise _Refused("a number is larger than 64 bits hold")
+        raise _RefusedError("a number is larger than 64 bits hold")
     return value
 
 
 def _finite_float(digits: str) -> float:
     value = float(digits)
     if not math.isfinite(value):
-        raise _Refused("a number is larger than 64 bits hold")
+        raise _RefusedError("a number is larger than 64 bits hold")
     return value
 
 

@@ -18,6 +18,8 @@ class ZipFormat:
     names: tuple[str, ...] = ("zip",)
     suffixes: tuple[str, ...] = (".zip",)
     media_types: tuple[str, ...] = ("application/zip", "application/x-zip-compressed")
+    #: What OpenTofu calls a zip in an OCI registry, although it is no registered media type.
+    layer_media_types: tuple[str, ...] = ("archive/zip",)
 
     def unpack(self, archive: Archive, context: Context) -> Iterator[Member]:
         from getmodules.archive.zip import read_zip

@@ -41,7 +41,7 @@ examples:
 def parser() -> Parser:
     made = Parser(
         usage="getmodules get SOURCE DEST [OPTION...]",
-        description="Install a module as a directory: fetched, verified, unpacked safely, published in one step.",
+        description="Install a module as a directory: verified, unpacked safely, published at once.",
         epilog=_EPILOG,
     )
     made.add_argument("source", metavar="SOURCE", help="the address of a module")

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from getmodules.plugins import Plugin
 
 _EPILOG = """\
-This lists: it ends with 0 also where a plugin failed to load, or where two claim
-the same name. GETMODULES_PLUGINS=a,b lets only these of other people's plugins
-in; empty, none of them.
+This lists: it ends with 0 also where a plugin failed to load, or where two
+claim the same name. GETMODULES_PLUGINS=a,b lets only these of other people's
+plugins in; empty, none of them.
 
 with --json: {"plugins": [{"name", "distribution", "version", "state", "offers",
-"why", "error"}], "conflicts": [{"code", "message", "hint", "address"}]}; state is
-loaded, failed (error says why) or left-out (why says it); offers are the names
-that it brings, by kind
+"why", "error"}], "conflicts": [{"code", "message", "hint", "address"}]}; state
+is loaded, failed (error says why) or left-out (why says it); offers are the
+names that it brings, by kind
 
 examples:
   getmodules plugins
@@ -37,7 +37,7 @@ _NAMES = {"getmodules_getters": "schemes", "getmodules_unpackers": "names"}
 def parser() -> Parser:
     made = Parser(
         usage="getmodules plugins [OPTION...]",
-        description="List the plugins: where each comes from, what it contributes, or why it does not.",
+        description="List the plugins: where each is from, what it contributes, or why it does not.",
         epilog=_EPILOG,
     )
     add_plugins(made)

@@ -14,7 +14,6 @@ from getmodules.cli.options import (
     base_of,
     client_of,
 )
-from getmodules.cli.progress import Notices
 from getmodules.cli.render import Console, whole
 from getmodules.cli.sources import Answer, add_sources, for_each
 
@@ -47,6 +46,8 @@ def parser() -> Parser:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
+    from getmodules.cli.progress import Notices
+
     client, base = client_of(options, console), base_of(options)
     progress = Notices(console)
 

@@ -11,7 +11,7 @@ from getmodules.hookspecs import hookimpl
 from getmodules.ports import Detector, Shorthand
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
-_SCP = re.compile(r"(?P<user>[A-Za-z0-9._~][A-Za-z0-9._~-]*)@(?P<host>[^/:@\s]+):(?P<path>.+)")
+_SCP = re.compile(r"(?P<user>[A-Za-z0-9._~][A-Za-z0-9._~-]*)@(?P<host>[^/:@\s]+):(?P<path>[^:].*)")
 
 
 class Forge:

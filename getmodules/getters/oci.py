@@ -1,23 +1,101 @@
-"""``oci:`` and ``oci-layout:``: what can be known about such addresses without asking a registry."""
+"""``oci:`` and ``oci-layout:`` — module packages in OCI registries, and in image layouts on disk.
+
+The manifest's bytes are the proof that a pin carries: what they hash to is the id, whatever a registry says.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from getmodules.address import Url, check_url
-from getmodules.errors import AddressError, FetchError
+from getmodules.errors import AddressError, DigestMismatchError
 from getmodules.hookspecs import hookimpl
-from getmodules.model import Blob, PackageAddress, Pin, Want
-from getmodules.oci.reference import check_repository, check_version
+from getmodules.model import Arguments, Blob, Demand, Gate, Layers, PackageAddress, Pin, Want
+from getmodules.oci.reference import check_repository, check_version, parse_digest
+from getmodules.oci.registries import Registries
 from getmodules.ports import Context, Getter
 
+if TYPE_CHECKING:
+    from getmodules.oci.artifact import ImagePackage
+    from getmodules.oci.repository import Descriptor, RawManifest, Repository, RepositoryFactory
 
-class OciGetter:
-    schemes = ("oci",)
+DEFAULT_TAG = "latest"
+
+
+class _Packages:
+    """What registries and layouts have in common: everything but where a repository is."""
+
     arguments = frozenset({"tag", "digest"})
     #: The media type of a layer says what it is, and the manifest's digest says that it is right.
     core_arguments: frozenset[str] = frozenset()
+
+    def __init__(self, repositories: RepositoryFactory) -> None:
+        self._repositories = repositories
+
+    def demands(self, package: PackageAddress) -> Iterable[Demand]:
+        digest = package.arguments.get("digest")
+        return (Demand(gate=Gate.PIN, check="digest", value=digest, by="the address"),) if digest else ()
+
+    def resolve(self, package: PackageAddress, context: Context) -> Pin:
+        wanted = package.arguments.get("digest")
+        manifest = self._repository(package, context).manifest(
+            wanted or package.arguments.get("tag", DEFAULT_TAG), context
+        )
+        digest = manifest.digest(parse_digest(wanted).algorithm if wanted else "sha256")
+        if wanted is not None and str(digest) != wanted:
+            raise DigestMismatchError(
+                f"the address names the manifest {wanted}, and what came for it is {digest}",
+                hint="the registry, or something on the way, delivers something else than what it was asked for",
+            )
+        arguments = Arguments().with_value("digest", str(digest))
+        return Pin(
+            package=package.with_arguments(arguments),
+            id=str(digest),
+            proof=manifest,
+            digests={"manifest": str(digest)},
+        )
+
+    def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Blob | Layers:
+        from getmodules.oci.artifact import ModulePackage, judge
+
+        manifest: RawManifest = pin.proof  # type: ignore[assignment]
+        repository = self._repository(pin.package, context)
+        found = judge(manifest, context.layer_formats)
+        if isinstance(found, ModulePackage):
+            return _blob(repository, found.layer, found.format, context)
+        return self._image(repository, found, context)
+
+    def _image(self, repository: Repository, image: ImagePackage, context: Context) -> Layers:
+        from getmodules.oci.artifact import CONFIG_BYTES, check_image_label
+        from getmodules.oci.repository import read_blob
+
+        check_image_label(read_blob(repository, image.config, CONFIG_BYTES, context))
+        return Layers(blobs=tuple(_blob(repository, layer, name, context) for layer, name in image.layers))
+
+    def _repository(self, package: PackageAddress, context: Context) -> Repository:
+        return self._repositories(*self.location(package), context)
+
+    def location(self, package: PackageAddress) -> tuple[str, str]:
+        """The registry and the repository's name."""
+        url = check_url(package.url)
+        return f"{url.host}:{url.port}" if url.port else url.host, url.path.removeprefix("/")
+
+
+def _blob(repository: Repository, layer: Descriptor, format_name: str, context: Context) -> Blob:
+    return Blob(
+        chunks=repository.blob(layer, context),
+        size=layer.size,
+        digests=(layer.digest,),
+        format=format_name,
+        key="layer",
+    )
+
+
+class OciGetter(_Packages):
+    schemes = ("oci",)
 
     def check(self, package: PackageAddress) -> PackageAddress:
         url = check_url(package.url)
@@ -32,14 +110,9 @@ class OciGetter:
         check_version(package.arguments)
         return replace(package, forced=False)
 
-    def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Blob:
-        raise _not_yet("oci")
 
-
-class OciLayoutGetter:
+class OciLayoutGetter(_Packages):
     schemes = ("oci-layout",)
-    arguments = frozenset({"tag", "digest"})
-    core_arguments: frozenset[str] = frozenset()
     local = True
 
     def check(self, package: PackageAddress) -> PackageAddress:
@@ -49,14 +122,32 @@ class OciLayoutGetter:
         check_version(package.arguments)
         return replace(package, url=str(Url("oci-layout", "", "", None, url.path)), forced=False)
 
-    def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Blob:
-        raise _not_yet("oci-layout")
+    def location(self, package: PackageAddress) -> tuple[str, str]:
+        return "", str(check_url(package.url).local_path())
 
 
-def _not_yet(scheme: str) -> FetchError:
-    return FetchError(f"this version checks {scheme}: addresses but cannot fetch them yet", part="not-yet")
+class OciPlugin:
+    """Both getters, over any access to repositories: an embedding program brings its own.
+
+    ``Client(without_plugins=["oci"], plugins=[OciPlugin(my_factory)])``
+    """
+
+    __name__ = "oci"
+
+    def __init__(self, repositories: RepositoryFactory | None = None) -> None:
+        self._repositories = repositories
+
+    @hookimpl
+    def getmodules_getters(self) -> Iterable[Getter]:
+        return (OciGetter(self._repositories or Registries()), OciLayoutGetter(open_layout))
+
+
+def open_layout(registry: str, path: str, context: Context) -> Repository:
+    from getmodules.oci.layout import Layout
+
+    return Layout(Path(path))
 
 
 @hookimpl
 def getmodules_getters() -> Iterable[Getter]:
-    return (OciGetter(), OciLayoutGetter())
+    return OciPlugin().getmodules_getters()

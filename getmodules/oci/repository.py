@@ -6,11 +6,13 @@ digest; what it must do itself is bound its reading and raise the errors of :mod
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from getmodules.digest import Digest
+from getmodules.errors import DigestMismatchError, LimitExceededError
 from getmodules.ports import Context
 
 MANIFEST_BYTES = 4 << 20
@@ -41,8 +43,6 @@ class RawManifest:
     body: bytes = field(repr=False)
 
     def digest(self, algorithm: str = "sha256") -> Digest:
-        import hashlib
-
         return Digest(algorithm, hashlib.new(algorithm, self.body).hexdigest())
 
 
@@ -75,3 +75,26 @@ class WritableRepository(Repository, Protocol):
 
 #: From a registry (host and port; empty for a layout) and a repository's name (a path for a layout) to access.
 RepositoryFactory = Callable[[str, str, Context], Repository]
+
+
+def read_blob(repository: Repository, descriptor: Descriptor, limit: int, context: Context) -> bytes:
+    """A small blob, verified: a config."""
+    if descriptor.size > limit:
+        raise LimitExceededError(
+            f"a config of {descriptor.size:,} bytes; at most {limit:,} make sense", part="metadata", hint="this bound is fixed"
+        )
+    body = bytearray()
+    chunks = repository.blob(descriptor, context)
+    try:
+        for chunk in chunks:
+            body += chunk
+            if len(body) > descriptor.size:
+                break
+    finally:
+        close = getattr(chunks, "close", None)
+        if close is not None:
+            close()
+    found = hashlib.new(descriptor.digest.algorithm, body).hexdigest()
+    if len(body) != descriptor.size or found != descriptor.digest.hex:
+        raise DigestMismatchError(f"the manifest names the blob {descriptor.digest}, and something else came for it")
+    return bytes(body)

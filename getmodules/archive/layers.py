@@ -1,0 +1,114 @@
+"""Image layers, one over the other, as one sequence of members.
+
+A layer hides what lies below it: by a name of its own, by a whiteout (``.wh.name``), or all of a directory by
+an opaque mark. The first pass reads names only and finds out which layer each path finally comes from; the
+second yields exactly those members, from the bottom up. So nothing is ever written and then removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from getmodules.archive.paths import member_path
+from getmodules.errors import UnsafeContentError
+from getmodules.limits import METADATA_BYTES, metadata_exceeded
+from getmodules.model import Kind, Member
+from getmodules.redact import printable
+
+_WHITEOUT = ".wh."
+_OPAQUE = ".wh..wh..opq"
+#: What Python needs for one remembered path, besides its characters.
+_OVERHEAD = 250
+
+#: Reads a layer from its beginning.
+Layer = Callable[[], Iterable[Member]]
+
+
+def merged(layers: Sequence[Layer]) -> Iterator[Member]:
+    owners = _Owners()
+    for number, layer in enumerate(layers):
+        owners.add_layer(number, layer())
+    for number, layer in enumerate(layers):
+        for member in layer():
+            path = member_path(member.name)
+            if not _is_mark(path) and owners.owner(path) == number:
+                yield member
+
+
+class _Owners:
+    """The layer that each path comes from, as far as the layers have been read."""
+
+    def __init__(self) -> None:
+        self._owner: dict[str, int] = {}
+        self._children: dict[str, set[str]] = {}
+        self._kinds: dict[str, Kind] = {}
+        self._remembered = 0
+
+    def owner(self, path: str) -> int | None:
+        return self._owner.get(path)
+
+    def add_layer(self, number: int, members: Iterable[Member]) -> None:
+        names: list[tuple[str, Kind]] = []
+        for member in members:
+            cleaned = member_path(member.name)
+            self._charge(cleaned)
+            names.append((cleaned, member.kind))
+        # Marks first: they speak of the layers below, wherever in their own layer they stand.
+        for path, _ in names:
+            if _is_mark(path):
+                self._apply_mark(path)
+        for path, kind in names:
+            if not _is_mark(path):
+                self._put(path, kind, number)
+
+    def _charge(self, path: str) -> None:
+        self._remembered += 3 * len(path) + 2 * _OVERHEAD
+        if self._remembered > METADATA_BYTES:
+            raise metadata_exceeded("the names in the layers")
+
+    def _apply_mark(self, path: str) -> None:
+        parent, _, name = path.rpartition("/")
+        if name == _OPAQUE:
+            for child in tuple(self._children.get(parent, ())):
+                self._remove(child)
+        elif not name.startswith(_WHITEOUT * 2):  # other marks of that kind are a file system's own business
+            hidden = name.removeprefix(_WHITEOUT)
+            if hidden in ("", ".", ".."):
+                raise UnsafeContentError(f"the whiteout {printable(path)!r} names no file", part="bad-name")
+            self._remove(f"{parent}/{hidden}" if parent else hidden)
+
+    def _remove(self, path: str) -> None:
+        pending = [path]
+        while pending:
+            current = pending.pop()
+            pending += self._children.pop(current, ())
+            self._owner.pop(current, None)
+            self._kinds.pop(current, None)
+            self._children.get(current.rpartition("/")[0], set()).discard(current)
+
+    def _put(self, path: str, kind: Kind, number: int) -> None:
+        if not path:
+            return
+        below = self._kinds.get(path)
+        if self._owner.get(path) != number and below is not None and not (below is kind is Kind.DIRECTORY):
+            self._remove(path)
+        self._owner[path] = number
+        self._kinds[path] = kind
+        while path:
+            parent = path.rpartition("/")[0]
+            siblings = self._children.setdefault(parent, set())
+            if path in siblings:
+                return
+            siblings.add(path)
+            path = parent
+            if path and self._kinds.get(path, Kind.DIRECTORY) is not Kind.DIRECTORY and self._owner.get(path) != number:
+                self._remove_one(path)
+
+    def _remove_one(self, path: str) -> None:
+        """A file below becomes a directory here: only the file goes, what was just put under its name stays."""
+        self._owner.pop(path, None)
+        self._kinds.pop(path, None)
+
+
+def _is_mark(path: str) -> bool:
+    return path.rpartition("/")[2].startswith(_WHITEOUT)

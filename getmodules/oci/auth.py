@@ -1,0 +1,191 @@
+"""Tokens for registries: one for each origin and scope, one request in flight for each, renewed on refusal."""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+from getmodules.errors import AuthenticationError
+from getmodules.net.session import Call, Grant, Session, origin_of
+from getmodules.net.wire import SMALL_BODY_BYTES, Answer
+from getmodules.oci import challenge as challenges
+from getmodules.oci.challenge import Challenge
+from getmodules.oci.realm import check_realm
+from getmodules.ports import Context, Credential, Origin
+from getmodules.redact import Secret, printable
+from getmodules.strictjson import StrictJsonError, loads, mapping, optional, size, string
+
+CLIENT_ID = "getmodules"
+#: What a token without ``expires_in`` is good for, by the specification of tokens.
+_DEFAULT_SECONDS = 60
+#: Renewed so long before its end: a request that is on its way must still find it valid.
+_MARGIN_SECONDS = 10
+
+#: From a registry and a repository to the credential for it.
+FindCredential = Callable[[Origin, str, Context], Credential | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    registry: Origin
+    scopes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    secret: Secret
+    expires: float
+
+    @property
+    def is_fresh(self) -> bool:
+        return time.monotonic() < self.expires - _MARGIN_SECONDS
+
+
+@dataclass(slots=True)
+class _Slot:
+    """One key's token, and the lock of whoever is asking for it."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    token: _Token | None = None
+
+
+class Tokens:
+    """All that one client has been granted so far. Threads may share it."""
+
+    def __init__(self, session: Session, find_credential: FindCredential) -> None:
+        self._session = session
+        self._find_credential = find_credential
+        self._lock = threading.Lock()
+        self._slots: dict[_Key, _Slot] = {}
+        #: What an origin asked for last: the next request can bring it along at once.
+        self._known: dict[Origin, Challenge] = {}
+
+    def grant(self, registry: Origin, repository: str, actions: str, context: Context) -> Grant | None:
+        """What to send along with a first request: nothing, before the registry has asked for anything."""
+        challenge = self._known.get(registry)
+        if challenge is None:
+            return None
+        return self._grant(challenge, registry, repository, actions, None, context)
+
+    def answer_to(
+        self, refusal: Answer, repository: str, actions: str, refused: Grant | None, context: Context
+    ) -> Grant | None:
+        """The grant that a 401 asks for; ``None`` where there is nothing better than what was refused."""
+        registry = origin_of(refusal.url)
+        challenge = challenges.choose(challenges.parse(refusal.headers.get("WWW-Authenticate", "")))
+        if challenge is None:
+            return None
+        granted = self._grant(challenge, registry, repository, actions, refused, context)
+        with self._lock:
+            self._known[registry] = challenge
+        return None if granted == refused else granted
+
+    def _grant(
+        self,
+        challenge: Challenge,
+        registry: Origin,
+        repository: str,
+        actions: str,
+        refused: Grant | None,
+        context: Context,
+    ) -> Grant | None:
+        credential = self._find_credential(registry, repository, context)
+        if challenge.scheme == "basic":
+            if credential is None or credential.username is None:
+                return None
+            return _grant(registry, basic(credential.username, credential.secret))
+        if credential is not None and credential.username is None and not credential.identity:
+            return _grant(registry, f"Bearer {credential.secret.reveal()}")
+        scopes = _scopes(challenge, repository, actions)
+        with self._lock:
+            slot = self._slots.setdefault(_Key(registry, scopes), _Slot())
+        with slot.lock:
+            token = slot.token
+            if token is None or not token.is_fresh or _grant(registry, _bearer(token)) == refused:
+                token = slot.token = self._ask(challenge, registry, scopes, credential, context)
+        return _grant(registry, _bearer(token))
+
+    # ------------------------------------------------------------------------------------------ the realm
+
+    def _ask(
+        self,
+        challenge: Challenge,
+        registry: Origin,
+        scopes: frozenset[str],
+        credential: Credential | None,
+        context: Context,
+    ) -> _Token:
+        realm = challenge.parameters.get("realm", "")
+        check_address = check_realm(realm, registry)
+        if check_address is not None and self._session.settings.proxy_for(realm):
+            check_address = None  # the proxy connects, and it knows its network
+        call = _token_call(realm, challenge.parameters.get("service"), scopes, credential)
+        call = replace(call, replayable=True, check_address=check_address)
+        asked = time.monotonic()
+        answer = self._session.send(call, context)
+        return _read_token(answer, asked)
+
+
+def _token_call(realm: str, service: str | None, scopes: frozenset[str], credential: Credential | None) -> Call:
+    parameters = [("service", service)] if service else []
+    if credential is not None and credential.identity:
+        form = [
+            *parameters,
+            ("grant_type", "refresh_token"),
+            ("client_id", CLIENT_ID),
+            ("scope", " ".join(sorted(scopes))),
+            ("refresh_token", credential.secret.reveal()),
+        ]
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        return Call(method="POST", url=realm, headers=headers, body=urlencode(form).encode())
+    parameters += [("scope", scope) for scope in sorted(scopes)]
+    parts = urlsplit(realm)
+    query = "&".join(filter(None, (parts.query, urlencode(parameters))))
+    grant = None
+    if credential is not None and credential.username is not None:
+        grant = _grant(origin_of(realm), basic(credential.username, credential.secret))
+    return Call(method="GET", url=urlunsplit(parts._replace(query=query)), grant=grant)
+
+
+def _read_token(answer: Answer, asked: float) -> _Token:
+    try:
+        document = mapping(loads(answer.read(), "the token", SMALL_BODY_BYTES), "the token")
+        text = optional(document, "token", string, "the token") or optional(document, "access_token", string, "the token")
+        seconds = optional(document, "expires_in", size, "the token")
+    except StrictJsonError as error:
+        raise _unusable(answer, str(error)) from None
+    if not text or not text.isascii() or not text.isprintable() or " " in text:
+        raise _unusable(answer, "there is no token in it")
+    # Less than the specification's minute makes no sense, and would mean a token for each request.
+    return _Token(Secret(text), asked + max(_DEFAULT_SECONDS, seconds or 0))
+
+
+def _unusable(answer: Answer, why: str) -> AuthenticationError:
+    kind = printable(answer.headers.get("Content-Type", "no content type"))
+    return AuthenticationError(
+        f"the token service's answer cannot be used: {why}", hint=f"it sent {kind}; is a login page or proxy in between?"
+    )
+
+
+def _scopes(challenge: Challenge, repository: str, actions: str) -> frozenset[str]:
+    """What we need, and what the registry says that we need."""
+    asked = challenge.parameters.get("scope", "").split()
+    own = f"repository:{repository}:{actions}"
+    return frozenset((own, *(scope for scope in asked if not scope.startswith(f"repository:{repository}:"))))
+
+
+def _bearer(token: _Token) -> str:
+    return f"Bearer {token.secret.reveal()}"
+
+
+def basic(username: str, secret: Secret) -> str:
+    pair = f"{username}:{secret.reveal()}".encode()
+    return "Basic " + base64.b64encode(pair).decode()
+
+
+def _grant(origin: Origin, authorization: str) -> Grant:
+    return Grant(origin=origin, headers={"Authorization": authorization})

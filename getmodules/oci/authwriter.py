@@ -1,0 +1,161 @@
+"""Changes a credential file in place: all of the change or nothing of it, and nothing else in the file.
+
+Writers that are ours take turns (a lock beside the file, gone afterwards). Docker and podman know no lock: whether
+they came in between is looked at right before the rename, and then the change is made again on what they wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from getmodules.errors import InstallError
+from getmodules.locking import Lock, try_lock
+from getmodules.oci.authfiles import AuthFile, read_document
+from getmodules.oserrors import translated
+
+LOCK_SECONDS: Final = 10.0
+_TICK = 0.02
+_ATTEMPTS = 20
+_NEW_FLAGS = (
+    os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+)  # fmt: skip
+_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+#: Edits a document; whether that changed anything. It may be called again, with a fresher document.
+Change = Callable[[dict[str, Any]], bool]
+
+
+def rewrite(file: AuthFile, change: Change) -> bool:
+    """Apply ``change`` to ``file``, which is made where it does not exist; whether anything was written."""
+    if not change(read_document(file) or {}):
+        return False
+    # People who manage their dot files keep links there: the link stays, what it leads to is replaced.
+    target = Path(os.path.realpath(file.path))
+    what = f"cannot write the credentials to {file.shown}"
+    with translated(what), _parent(target.parent), _turn(target, what) as is_alone:
+        if is_alone:
+            _sweep(target)
+        for _ in range(_ATTEMPTS):
+            before = _identity(target)
+            document = read_document(file) or {}
+            if not change(document):
+                return False
+            if _replace(target, before, json.dumps(document, indent="\t", ensure_ascii=False).encode() + b"\n"):
+                return True
+    raise InstallError(f"{what}: another program keeps changing it", hint="try again when it is done")
+
+
+@contextmanager
+def _parent(directory: Path) -> Iterator[None]:
+    """``directory`` exists; what was missing of it is private, and goes again if nothing gets into it."""
+    missing = [path for path in (directory, *directory.parents) if not path.exists()]
+    for path in reversed(missing):
+        path.mkdir(0o700, exist_ok=True)
+    try:
+        yield
+    finally:
+        for path in missing:
+            with suppress(OSError):  # not empty: the usual case
+                path.rmdir()
+
+
+@contextmanager
+def _turn(target: Path, what: str) -> Iterator[bool]:
+    """Our turn to write; ``False`` where the file system has no locks, and others may believe the same."""
+    path = target.with_name(f".{target.name}.getmodules-lock")
+    expires = time.monotonic() + LOCK_SECONDS
+    while True:
+        fd = os.open(path, _LOCK_FLAGS, 0o600)
+        try:
+            lock = try_lock(fd)
+            if lock is Lock.UNSUPPORTED:
+                yield False
+                return
+            # Whoever had it before us has removed the file: then this is a lock that the next one will not see.
+            if lock is Lock.HELD and _is_at(fd, path):
+                try:
+                    yield True
+                finally:
+                    with suppress(OSError):  # Windows removes no open file; see below
+                        os.unlink(path)
+                return
+        finally:
+            os.close(fd)
+            if os.name == "nt":
+                with suppress(OSError):  # somebody else has it open, and will remove it
+                    os.unlink(path)
+        if time.monotonic() >= expires:
+            raise InstallError(
+                f"{what}: another getmodules has been writing there for {LOCK_SECONDS:g} seconds",
+                hint=f"is a process stuck? It holds the lock of {path.name}",
+            )
+        time.sleep(_TICK)
+
+
+def _is_at(fd: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(path, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
+
+
+def _identity(path: Path) -> tuple[int, int, int, int] | None:
+    try:
+        status = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _replace(target: Path, before: tuple[int, int, int, int] | None, data: bytes) -> bool:
+    """``False``: somebody else replaced ``target`` meanwhile."""
+    new = target.with_name(f".{target.name}.getmodules-{os.urandom(8).hex()}")
+    try:
+        _write(new, target, data)
+        if _identity(target) != before:
+            return False
+        os.replace(new, target)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(new)
+    _sync_directory(target.parent)
+    return True
+
+
+def _write(new: Path, target: Path, data: bytes) -> None:
+    fd = os.open(new, _NEW_FLAGS, 0o600)
+    with open(fd, "wb") as stream:
+        if os.name != "nt":
+            os.fchmod(fd, 0o600)  # whatever the umask
+            # Root who logs in on somebody's behalf (sudo) must not take the file away from them.
+            if os.geteuid() == 0 and target.exists():
+                status = target.stat()
+                os.fchown(fd, status.st_uid, status.st_gid)
+        stream.write(data)
+        stream.flush()
+        os.fsync(fd)
+
+
+def _sync_directory(directory: Path) -> None:
+    if os.name != "nt":
+        fd = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def _sweep(target: Path) -> None:
+    """Remove what a killed writer left: it holds secrets. With the lock in hand there is no living one."""
+    left = re.compile(rf"\.{re.escape(target.name)}\.getmodules-[0-9a-f]{{16}}")
+    for name in os.listdir(target.parent):
+        if left.fullmatch(name):
+            with suppress(OSError):
+                os.unlink(target.parent / name)

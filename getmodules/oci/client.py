@@ -1,0 +1,203 @@
+"""A registry, spoken to through oras-py's request surface, hardened.
+
+oras-py verifies no digest, follows whatever a server names with the credentials it has, has no timeout and one
+token for all. So this subclass keeps its addresses and requests, and replaces everything below them:
+:meth:`RegistryClient.do_request` is the one way out, over :mod:`getmodules.net`, with one grant for each origin
+and scope. Its ``pull``, ``login`` and downloads are not used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from oras.container import Container
+from oras.provider import Registry
+
+from getmodules.digest import Digest
+from getmodules.errors import CorruptArchiveError, NetworkError, NotFoundError, UnsafeContentError
+from getmodules.net.download import Download
+from getmodules.net.outcome import failed
+from getmodules.net.session import Call, Session, origin_of
+from getmodules.net.wire import Answer
+from getmodules.oci import artifact
+from getmodules.oci.auth import Tokens
+from getmodules.oci.repository import MANIFEST_BYTES, MANIFEST_TYPES, OCI_INDEX, Descriptor, RawManifest
+from getmodules.ports import Context
+from getmodules.redact import printable, redact
+from getmodules.strictjson import StrictJsonError, array_of, loads, mapping, optional, required, string
+
+MAX_PAGES = 1_000
+_PAGE_SIZE = 1_000
+_LIST_BYTES = 4 << 20
+_LINK = re.compile(r"<(?P<target>[^<>\s]*)>[^,]*;\s*rel=\"?next\"?", re.IGNORECASE)
+
+
+class _Location(Container):  # type: ignore[misc]
+    """oras-py's addresses for a repository that was parsed by us: its own parser accepts too much."""
+
+    def __init__(self, registry: str, namespace: str | None, repository: str) -> None:
+        self.registry = registry
+        self.namespace = namespace
+        self.repository = repository
+        self.tag = None
+        self.digest = None
+
+
+class RegistryClient(Registry):  # type: ignore[misc]
+    """One repository of one registry. Threads may share it: nothing in it changes."""
+
+    def __init__(
+        self, api: str, repository: str, session: Session, tokens: Tokens, notice: Callable[[str], None]
+    ) -> None:
+        # Not Registry.__init__: it makes a session and an authentication of its own.
+        self.prefix, _, self.hostname = api.partition("://")
+        self._repository = repository
+        self._session = session
+        self._tokens = tokens
+        self._notice = notice
+        namespace, _, name = repository.rpartition("/")
+        self._location = _Location(self.hostname, namespace or None, name)
+
+    def get_container(self, name: Any) -> Container:
+        return self._location
+
+    def do_request(
+        self,
+        url: str,
+        method: str = "GET",
+        data: bytes | Callable[[], Iterable[bytes]] | None = None,
+        headers: Mapping[str, str] | None = None,
+        json: Any = None,
+        stream: bool = False,
+        *,
+        context: Context,
+        actions: str = "pull",
+        accept: frozenset[int] = frozenset(),
+    ) -> Answer:
+        """One request with the grant that its origin wants; asked for once more with what a 401 wants."""
+        registry = origin_of(f"{self.prefix}://{self.hostname}/")
+        grant = self._tokens.grant(registry, self._repository, actions, context)
+        call = Call(
+            method=method,
+            url=url,
+            headers=headers or {},
+            body=data,
+            grant=grant,
+            accept=accept | {401},
+            explain=explain_error,
+        )
+        answer = self._session.send(call, context)
+        # Only the registry itself is answered: a 401 from where it redirected to is nobody we know.
+        if answer.status == 401 and origin_of(answer.url) == registry:
+            wanted = self._tokens.answer_to(answer, self._repository, actions, grant, context)
+            if wanted is not None:
+                answer.close()
+                call = replace(call, grant=wanted)
+                answer = self._session.send(call, context)
+        if answer.status == 401:
+            raise failed(answer, had_credentials=call.grant is not None, explain=explain_error(answer))
+        self._warn(answer)
+        return answer
+
+    # -------------------------------------------------------------------------------------------- reading
+
+    def manifest(self, reference: str, context: Context) -> RawManifest:
+        headers = {"Accept": ", ".join(MANIFEST_TYPES)}
+        url = self._url(self._location.manifest_url(reference))
+        answer = self.do_request(url, "GET", headers=headers, context=context)
+        media_type = answer.headers.get("Content-Type", "").partition(";")[0].strip()
+        return RawManifest(media_type=media_type, body=answer.read(MANIFEST_BYTES))
+
+    def blob(self, descriptor: Descriptor, context: Context) -> Iterable[bytes]:
+        url = self._url(self._location.get_blob_url(str(descriptor.digest)))
+
+        def send(headers: Mapping[str, str]) -> Answer:
+            return self.do_request(url, "GET", headers=headers, stream=True, context=context)
+
+        return Download(send, self._session, context, immutable=True)
+
+    def tags(self, context: Context) -> Iterator[str]:
+        url = self._url(f"{self._location.tags_url()}?n={_PAGE_SIZE}")
+        for document, where in self._pages(url, "the list of tags", context):
+            try:
+                yield from optional(document, "tags", array_of(string), where) or ()
+            except StrictJsonError as error:
+                raise CorruptArchiveError(str(error)) from None
+
+    def referrers(self, digest: Digest, context: Context) -> tuple[Descriptor, ...]:
+        prefix = self._location.manifest_url("x").removesuffix("manifests/x")
+        url = self._url(f"{prefix}referrers/{digest}")
+        try:
+            documents = [document for document, _ in self._pages(url, "the list of referrers", context)]
+        except NotFoundError:
+            documents = self._fallback_referrers(digest, context)
+        try:
+            return tuple(
+                artifact.descriptor(each, "a referrer")
+                for document in documents
+                for each in required(document, "manifests", array_of(mapping), "the list of referrers")
+            )
+        except StrictJsonError as error:
+            raise CorruptArchiveError(str(error)) from None
+
+    def _fallback_referrers(self, digest: Digest, context: Context) -> list[dict[str, Any]]:
+        try:
+            found = self.manifest(f"{digest.algorithm}-{digest.hex}", context)
+        except NotFoundError:
+            return []
+        return [artifact.parse(found)] if found.media_type == OCI_INDEX else []
+
+    def _pages(self, url: str, what: str, context: Context) -> Iterator[tuple[dict[str, Any], str]]:
+        """All pages of a list: relative to the request, on the same origin, and not without end."""
+        seen = set()
+        for _ in range(MAX_PAGES):
+            seen.add(url)
+            answer = self.do_request(url, "GET", context=context)
+            following = _next_page(answer)
+            try:
+                yield mapping(loads(answer.read(_LIST_BYTES), what, _LIST_BYTES), what), what
+            except StrictJsonError as error:
+                raise CorruptArchiveError(str(error)) from None
+            if following is None:
+                return
+            if following in seen:
+                raise NetworkError(f"{printable(self.hostname)} sends {what} in a circle")
+            url = following
+        raise NetworkError(f"{printable(self.hostname)} sends {what} in more than {MAX_PAGES:,} pages")
+
+    def _url(self, path: str) -> str:
+        return f"{self.prefix}://{path}"
+
+    def _warn(self, answer: Answer) -> None:
+        """``Warning: 299`` is how a registry speaks to people."""
+        warning = answer.headers.get("Warning", "")
+        if warning.startswith("299 "):
+            self._notice(f"{printable(self.hostname)}: {printable(warning)}")
+
+
+def explain_error(answer: Answer) -> str:
+    """The code and message of a registry's error body; whatever else it sent, shortened."""
+    text = answer.read_some(8_192)
+    try:
+        errors = required(mapping(loads(text, "the error", 8_192), "the error"), "errors", array_of(mapping), "the error")
+        said = [": ".join(filter(None, (str(e.get("code", "")), str(e.get("message", ""))))) for e in errors]
+        return printable(redact("; ".join(said)), 300)
+    except StrictJsonError:
+        return printable(redact(" ".join(text.decode("utf-8", "replace").split())), 300)
+
+
+def _next_page(answer: Answer) -> str | None:
+    link = answer.headers.get("Link")
+    if link is None:
+        return None
+    match = _LINK.search(link[:8_192])
+    if match is None:
+        return None
+    target = str(urljoin(answer.url, match["target"]))
+    if urlsplit(target).scheme not in ("http", "https") or origin_of(target) != origin_of(answer.url):
+        raise UnsafeContentError("the registry continues its list on another host", part="elsewhere")
+    return target

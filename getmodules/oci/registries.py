@@ -1,0 +1,112 @@
+"""How each registry is reached: which scheme, which host, which credentials. What is found out is remembered."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from getmodules.oci.realm import address_class
+from getmodules.oci.repository import Repository
+from getmodules.ports import Context, Credential, Origin
+
+if TYPE_CHECKING:
+    from getmodules.net.session import Session
+    from getmodules.oci.auth import Tokens
+
+_DOCKER_HUB = frozenset({"docker.io", "index.docker.io", "registry-1.docker.io"})
+_DOCKER_API = "registry-1.docker.io"
+#: How long a loopback port may stay silent before it is taken for one that does not speak TLS.
+_PROBE_SECONDS = 2.0
+
+
+class Registries:
+    """The registries of one client: a :data:`~getmodules.oci.repository.RepositoryFactory`."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._schemes: dict[str, str] = {}
+        self._tokens: Tokens | None = None
+
+    def __call__(self, registry: str, repository: str, context: Context) -> Repository:
+        from getmodules.oci.client import RegistryClient
+
+        session = context.network.session()
+        registry, repository = api_location(registry, repository)
+        api = f"{self._scheme(registry, session)}://{registry}"
+        return RegistryClient(api, repository, session, self._tokens_of(session), context.notice)
+
+    def _tokens_of(self, session: Session) -> Tokens:
+        from getmodules.oci.auth import Tokens
+
+        with self._lock:
+            if self._tokens is None:
+                self._tokens = Tokens(session, find_credential)
+            return self._tokens
+
+    def _scheme(self, registry: str, session: Session) -> str:
+        with self._lock:
+            known = self._schemes.get(registry)
+        if known is None:
+            host, _, port = registry.rpartition(":") if _has_port(registry) else (registry, "", "")
+            known = _scheme_of(host.strip("[]"), int(port) if port else None, session)
+            with self._lock:
+                self._schemes[registry] = known
+        return known
+
+
+def _has_port(registry: str) -> bool:
+    return ":" in registry.rpartition("]")[2]
+
+
+def _scheme_of(host: str, port: int | None, session: Session) -> str:
+    if session.settings.allows_plain_http(host, port or 80):
+        return "http"
+    # Anywhere else, plain http is somebody's explicit choice.
+    return "https" if not is_loopback(host) or speaks_tls(host, port or 443) else "http"
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    with suppress(ValueError):
+        return address_class(host) == "loopback"
+    return False
+
+
+def speaks_tls(host: str, port: int) -> bool:
+    """Whether what answers there is TLS, with whatever certificate: that is judged later, and never excused."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    try:
+        with socket.create_connection((host, port), _PROBE_SECONDS) as connection:
+            with context.wrap_socket(connection, server_hostname=host):
+                return True
+    except ssl.SSLError as error:
+        # A server that wants a client certificate, or another version, speaks TLS; one that sends other bytes does not.
+        return error.reason not in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNEXPECTED_EOF_WHILE_READING", None)
+    except OSError:
+        return False
+
+
+def api_location(registry: str, repository: str) -> tuple[str, str]:
+    """Docker Hub's API is elsewhere than its name says, and its own images have a first name that nobody types."""
+    if registry in _DOCKER_HUB:
+        return _DOCKER_API, repository if "/" in repository else f"library/{repository}"
+    return registry, repository
+
+
+def find_credential(registry: Origin, repository: str, context: Context) -> Credential | None:
+    """Environment and plugins first, then the files that docker, podman and oras share."""
+    from getmodules.oci.dockerconfig import DockerCredentials
+
+    found = context.credentials(registry, f"/{repository}")
+    if found is not None:
+        return found
+    standard = {"http": 80, "https": 443}[registry.scheme]
+    host = f"[{registry.host}]" if ":" in registry.host else registry.host
+    name = host if registry.port == standard else f"{host}:{registry.port}"
+    return DockerCredentials(context.environ, warn=context.notice).lookup(name, repository)

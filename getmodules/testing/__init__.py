@@ -1,0 +1,43 @@
+"""What tests of modules need: a registry that serves packages and misbehaves on demand, and packages of every shape.
+
+.. code-block:: python
+
+    with Registry() as registry:
+        registry.push_module("acme/vpc", "1.0.0", {"main.tf": 'output "hello" {}'})
+        address = f"oci://{registry.host}/acme/vpc?tag=1.0.0"
+
+With pytest: ``pytest_plugins = ["getmodules.testing.fixtures"]`` brings the fixture ``oci_registry``.
+"""
+
+from getmodules.testing.faults import FAULTS, Fault
+from getmodules.testing.packages import (
+    Package,
+    artifact,
+    helm_chart,
+    image_package,
+    index_package,
+    module_package,
+    provider_package,
+    tar_of,
+    zip_of,
+)
+from getmodules.testing.registry import Access, Behaviour, Registry, User, tls_context
+
+__all__ = [
+    "FAULTS",
+    "Access",
+    "Behaviour",
+    "Fault",
+    "Package",
+    "Registry",
+    "User",
+    "artifact",
+    "helm_chart",
+    "image_package",
+    "index_package",
+    "module_package",
+    "provider_package",
+    "tar_of",
+    "tls_context",
+    "zip_of",
+]

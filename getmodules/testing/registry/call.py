@@ -1,0 +1,49 @@
+"""What a handler is given: the request, where it goes, and the registry's settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from getmodules.testing.registry.access import Grant
+from getmodules.testing.registry.names import Route
+from getmodules.testing.registry.refusal import Refusal, name_unknown
+from getmodules.testing.registry.store import Repository, Store
+from getmodules.testing.registry.wire import Request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behaviour:
+    """The choices that the specification leaves to a registry."""
+
+    page_size: int = 1000
+    chunk_min_length: int | None = None
+    referrers_api: bool = True
+    deletes: bool = True
+    mounts: bool = True
+    manifest_limit: int = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    request: Request
+    route: Route
+    store: Store
+    grant: Grant
+    behaviour: Behaviour
+
+    @property
+    def name(self) -> str:
+        return self.route.name
+
+    def repository(self) -> Repository:
+        """The repository that must be there."""
+        found = self.store.find(self.route.repository())
+        if found is None:
+            raise name_unknown(self.name)
+        return found
+
+    def new_repository(self) -> Repository:
+        return self.store.create(self.route.repository())
+
+    def unsupported_method(self) -> Refusal:
+        return Refusal(405, "UNSUPPORTED", f"{self.request.method} is not supported here")

@@ -1,0 +1,46 @@
+"""One request and what is done about it: the value that a fault is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn
+
+from getmodules.testing.registry.connection import Connection, ConnectionOver, Incoming
+from getmodules.testing.registry.names import Route
+from getmodules.testing.registry.wire import Answer, Request
+
+
+class Exchange:
+    """Ask for the right answer with :meth:`answer`, send that or a worse one with :meth:`send`, or use the bare wire."""
+
+    def __init__(
+        self, incoming: Incoming, route: Route, origin: str, connection: Connection, right: Callable[[], Answer]
+    ) -> None:
+        self.request: Request = incoming.request
+        self.route = route
+        self.origin = origin
+        self.wire = connection
+        self._incoming = incoming
+        self._right = right
+        self.is_over = incoming.is_last
+        #: Where hostile answers point; the origin of a fault's ``to``.
+        self.elsewhere = "https://elsewhere.invalid"
+
+    def answer(self) -> Answer:
+        """The right answer. It is made now, so what it changes is changed."""
+        return self._right()
+
+    def send(self, answer: Answer) -> None:
+        self.finish_request()
+        if self.is_over:
+            answer = answer.with_header("Connection", "close")
+        self.wire.send_answer(answer, bodiless=self.request.method == "HEAD")
+
+    def finish_request(self) -> None:
+        """Read what is left of the request: an answer that overtakes a body may be lost with the connection."""
+        if not self._incoming.body.drained():
+            self.is_over = True
+
+    def end(self) -> NoReturn:
+        """Close the connection in the ordinary way."""
+        raise ConnectionOver

@@ -1,0 +1,286 @@
+"""What people see while they wait."""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from getmodules import Client, Phase, Progress
+from getmodules.cli import progress as subject
+from getmodules.cli.render import Console, cells
+from getmodules.errors import ConfigError, PluginContractError
+from tests.commandline import make_plugin
+
+PACKAGE = "https://example.com/a/b/vpc.zip"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def _console(stderr: io.StringIO | None = None, **environ: str) -> Console:
+    return Console(stdout=io.StringIO(), stderr=stderr or io.StringIO(), environ=environ)
+
+
+@pytest.mark.parametrize(
+    ("name", "stderr", "term", "quiet", "kind"),
+    [
+        pytest.param("auto", Terminal(), "xterm", False, subject.Line, id="auto on a terminal"),
+        pytest.param("auto", Terminal(), "dumb", False, subject.Notices, id="auto on a dumb terminal"),
+        pytest.param("auto", io.StringIO(), "xterm", False, subject.Notices, id="auto in a pipe"),
+        pytest.param("auto", Terminal(), "xterm", True, subject.Notices, id="auto and quiet"),
+        pytest.param("plain", io.StringIO(), "xterm", False, subject.Plain, id="plain"),
+        pytest.param("plain", io.StringIO(), "xterm", True, subject.Notices, id="plain and quiet"),
+        pytest.param("none", Terminal(), "xterm", False, subject.Notices, id="none on a terminal"),
+    ],
+)
+def test_which_progress_is_shown(
+    name: str, stderr: io.StringIO, term: str, quiet: bool, kind: type[Progress]
+) -> None:
+    console = _console(stderr, TERM=term)
+    console.quiet = quiet
+    with subject.shown(name, Client(), console) as shown:
+        assert type(shown) is kind
+
+
+# ------------------------------------------------------------------------------------------------ plugins
+
+SINK = """
+from getmodules import Progress, hookimpl
+
+class Dots(Progress):
+    def __init__(self, stream):
+        self.stream = stream
+
+    def phase(self, package, phase, total=None):
+        self.stream.write(".")
+
+class Sink:
+    name = "dots"
+
+    def open(self, stream):
+        return {opened}
+
+@hookimpl
+def getmodules_progress():
+    return [Sink()]
+"""
+
+
+def test_the_progress_of_a_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_plugin(tmp_path / "site", "progress-dots", SINK.format(opened="Dots(stream)"))
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    err = io.StringIO()
+    with subject.shown("dots", Client(), _console(err)) as shown:
+        shown.phase(PACKAGE, Phase.RESOLVING)
+    assert err.getvalue() == "."
+
+
+def test_the_progress_of_a_plugin_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_plugin(tmp_path / "site", "progress-none", SINK.format(opened="None"))
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    with (
+        pytest.raises(PluginContractError, match="progress-none") as caught,
+        subject.shown("dots", Client(), _console()),
+    ):
+        pytest.fail("it was opened")
+    assert caught.value.code == "plugin-contract"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        pytest.param("plan", "did you mean plain?", id="near"),
+        pytest.param("x", "known: auto, plain, none", id="far"),
+        pytest.param("", "known: auto, plain, none", id="empty"),
+    ],
+)
+def test_a_progress_that_nobody_knows(name: str, hint: str) -> None:
+    with (
+        pytest.raises(ConfigError, match=f"there is no progress '{name}'") as caught,
+        subject.shown(name, Client(), _console()),
+    ):
+        pytest.fail("it was opened")
+    assert (caught.value.code, caught.value.hint) == ("config", hint)
+
+
+# ------------------------------------------------------------------------------------------ notices, plain
+
+
+@pytest.mark.parametrize("kind", [subject.Notices, subject.Plain, subject.Line])
+def test_each_shows_notices_unless_quiet(kind: type[subject.Notices]) -> None:
+    err = io.StringIO()
+    console = _console(err)
+    kind(console).notice(PACKAGE, "md5 can be forged\x1b[2J")
+    assert err.getvalue() == f"note: md5 can be forged\\x1b[2J\n  address: {PACKAGE}\n"
+    console.quiet = True
+    kind(console).notice(PACKAGE, "again")
+    assert "again" not in err.getvalue()
+
+
+def test_plain_is_a_line_for_each_phase() -> None:
+    err = io.StringIO()
+    plain = subject.Plain(_console(err))
+    plain.phase(PACKAGE, Phase.RESOLVING)
+    plain.phase(PACKAGE, Phase.DOWNLOADING, 3 << 20)
+    plain.advance(PACKAGE, 1 << 20)
+    plain.phase("bad\x1b[2J", Phase.PUBLISHING)
+    plain.finished(PACKAGE, None)
+    assert err.getvalue() == (
+        f"resolving {PACKAGE}\ndownloading {PACKAGE} (3.0 MiB)\npublishing bad\\x1b[2J\n"
+    )
+
+
+# -------------------------------------------------------------------------------------------------- line
+
+
+def _line(clock: Clock | None = None) -> subject.Line:
+    return subject.Line(_console(), clock or Clock())
+
+
+def test_the_line_says_what_is_going_on() -> None:
+    clock = Clock()
+    line = _line(clock)
+    assert line.drawn(100) == ""
+    line.phase(PACKAGE, Phase.RESOLVING)
+    assert line.drawn(100) == f"resolving  {PACKAGE}"
+    line.phase(PACKAGE, Phase.DOWNLOADING, 40 << 20)
+    clock.now += 2
+    line.advance(PACKAGE, 10 << 20)
+    line.advance(PACKAGE, 10 << 20)
+    assert line.drawn(100) == f"downloading  {PACKAGE}  20.0 MiB of 40.0 MiB  10.0 MiB/s"
+    line.phase(PACKAGE, Phase.UNPACKING)
+    assert line.drawn(100) == f"unpacking  {PACKAGE}"
+    line.advance(PACKAGE, 500)
+    assert line.drawn(100) == f"unpacking  {PACKAGE}  500 B"
+    line.finished(PACKAGE, None)
+    assert line.drawn(100) == ""
+
+
+def test_the_line_is_about_the_package_that_moved_last_and_counts_the_others() -> None:
+    line = _line()
+    line.phase("first", Phase.DOWNLOADING)
+    line.phase("second", Phase.RESOLVING)
+    assert line.drawn(100) == "[2] resolving  second"
+    line.advance("first", 1)
+    assert line.drawn(100) == "[2] downloading  first  1 B"
+    line.finished("first", ValueError())
+    assert line.drawn(100) == "resolving  second"
+
+
+def test_what_was_never_begun_does_not_matter() -> None:
+    line = _line()
+    line.advance("unknown", 5)
+    line.finished("unknown", None)
+    assert line.drawn(100) == ""
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 10, 20, 40, 60, 79, 200])
+@pytest.mark.parametrize("package", [PACKAGE, "https://例え.jp/" + "模块" * 40, "e\u0301" * 90], ids=ascii)
+def test_the_line_is_never_wider_than_the_terminal(package: str, width: int) -> None:
+    clock = Clock()
+    line = _line(clock)
+    line.phase(package, Phase.DOWNLOADING, 1 << 40)
+    clock.now += 1
+    line.advance(package, 1 << 39)
+    drawn = line.drawn(width)
+    assert cells(drawn) <= width
+    assert drawn
+
+
+def test_a_harmful_address_is_made_harmless() -> None:
+    line = _line()
+    line.phase("a\x1b[2J", Phase.RESOLVING)
+    assert line.drawn(100) == r"resolving  a\x1b[2J"
+
+
+def test_the_thread_draws_at_most_ten_times_a_second_and_clears_up() -> None:
+    err = Terminal()
+    console = _console(err, COLUMNS="60")
+    began = time.monotonic()
+    with subject.shown("auto", Client(), console) as shown:
+        shown.phase(PACKAGE, Phase.DOWNLOADING)
+        while "downloading" not in err.getvalue() or time.monotonic() < began + 0.5:
+            shown.advance(PACKAGE, 1)
+            assert time.monotonic() < began + 30
+    took = time.monotonic() - began
+    drawings = err.getvalue().count("downloading")
+    assert 1 <= drawings <= took / 0.1 + 1
+    assert err.getvalue().endswith(" \r")
+    assert not any(thread.name == "progress" for thread in threading.enumerate())
+
+
+def test_what_is_done_at_once_is_never_drawn() -> None:
+    err = Terminal()
+    with subject.shown("auto", Client(), _console(err)) as shown:
+        shown.phase(PACKAGE, Phase.RESOLVING)
+        shown.finished(PACKAGE, None)
+    assert err.getvalue() == ""
+
+
+def test_a_line_that_was_never_started_can_be_stopped() -> None:
+    _line().stop()
+
+
+def test_many_threads_may_report() -> None:
+    line = subject.Line(_console(Terminal()), time.monotonic)
+
+    def work(name: str) -> None:
+        for _ in range(300):
+            line.phase(name, Phase.DOWNLOADING)
+            line.advance(name, 1)
+            assert cells(line.drawn(60)) <= 60
+            line.finished(name, None)
+
+    threads = [threading.Thread(target=work, args=(str(number),)) for number in range(8)]
+    line.start()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    line.stop()
+    assert line.drawn(60) == ""
+
+
+# ------------------------------------------------------------------------------------------------ figures
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [
+        (0, "0 B"), (1, "1 B"), (999, "999 B"), (1000, "1.0 KiB"), (1024, "1.0 KiB"), (102_300, "99.9 KiB"),
+        (102_400, "100 KiB"), (1 << 20, "1.0 MiB"), (1023 << 20, "1.0 GiB"), (1 << 40, "1.0 TiB"),
+        (5000 << 40, "5000 TiB"),
+    ],
+)  # fmt: skip
+def test_amount(number: int, shown: str) -> None:
+    assert subject.amount(number) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "shown"),
+    [
+        pytest.param("abcdefghij", 10, "abcdefghij", id="fits"),
+        pytest.param("abcdefghij", 9, "abc...hij", id="the middle goes"),
+        pytest.param("abcdefghij", 8, "abc...ij", id="odd"),
+        pytest.param("abcdefghij", 3, "...", id="no room"),
+        pytest.param("abcdefghij", 1, ".", id="one column"),
+        pytest.param("abcdefghij", 0, "", id="none"),
+        pytest.param("abcdefghij", -3, "", id="less than none"),
+        pytest.param("中中中中中", 8, "中...中", id="wide characters are not cut in two"),
+    ],
+)
+def test_shortened(text: str, width: int, shown: str) -> None:
+    assert subject.shortened(text, width) == shown
