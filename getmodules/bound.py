@@ -111,8 +111,8 @@ class BoundGetter:
     def demands(self, package: PackageAddress) -> tuple[Demand, ...]:
         result = self._optional("demands", package)
         demands: tuple[Any, ...] = () if result is None else self.plugin.guard.collect("demands", result)
-        if not all(isinstance(demand, Demand) for demand in demands):
-            raise self.plugin.guard.violation("demands must yield Demand values")
+        if not all(map(_is_sound_demand, demands)):
+            raise self.plugin.guard.violation("demands must yield Demand values, those of bytes with a digest")
         return demands
 
     def resolve(self, package: PackageAddress, context: Context) -> Pin | Elsewhere | None:
@@ -170,7 +170,7 @@ class BoundGetter:
         return replace(blob, chunks=self.plugin.guard.chunks("fetch", blob.chunks))
 
     def _layers(self, layers: Layers) -> Layers:
-        blobs = self.plugin.guard.call("the blobs of Layers", tuple, layers.blobs)
+        blobs: tuple[Any, ...] = self.plugin.guard.collect("the blobs of Layers", layers.blobs)
         if not blobs or not all(isinstance(blob, Blob) and blob.format is not None for blob in blobs):
             raise self.plugin.guard.violation("fetch returned Layers that are not Blobs with a format")
         return Layers(blobs=tuple(self._blob(blob) for blob in blobs))
@@ -199,6 +199,18 @@ def _is_sound(blob: Any) -> bool:
         and all(text is None or isinstance(text, str) for text in (blob.name, blob.media_type, blob.format))
         and isinstance(blob.key, str)
     )
+
+
+def _is_sound_demand(demand: Any) -> bool:
+    if not isinstance(demand, Demand) or not isinstance(demand.gate, Gate):
+        return False
+    texts: tuple[object, ...] = (demand.check, demand.value, demand.by)
+    if not all(isinstance(text, str) for text in texts):
+        return False
+    try:
+        return demand.gate is not Gate.BYTES or bool(Digest.parse(demand.value, weak=True))
+    except ValueError:
+        return False
 
 
 def bind_getter(plugin: Plugin, offer: Any) -> BoundGetter:

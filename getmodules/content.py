@@ -33,8 +33,8 @@ class Content:
     """Members to write, and what is known of the bytes that they come from."""
 
     members: Members
-    #: Whose members they are: the getter's, or the unpacker's.
-    plugin: Plugin
+    #: Who brought them: the getter's plugin, and the unpacker's.
+    plugins: tuple[Plugin, ...]
     #: The archive's own digest and size; ``None`` where there is no archive.
     digest: Digest | None = None
     packed_bytes: int | None = None
@@ -59,7 +59,7 @@ def receive(
     plugin = journey.getter(catalog).plugin
     if isinstance(fetched, Members):
         _refuse_what_needs_bytes(treatment, demands)
-        return Content(members=fetched, plugin=plugin)
+        return Content(members=fetched, plugins=(plugin,))
     if isinstance(fetched, Layers):
         _refuse_what_needs_bytes(treatment, demands)
         return _receive_layers(fetched, plugin, directory, catalog, context)
@@ -75,7 +75,7 @@ def receive(
     members = plan.unpack(archive, context) if isinstance(plan, BoundUnpacker) else _single_file(archive, plan)
     return Content(
         members=members,
-        plugin=plan.plugin if isinstance(plan, BoundUnpacker) else plugin,
+        plugins=(plugin, plan.plugin) if isinstance(plan, BoundUnpacker) else (plugin,),
         digest=digest,
         packed_bytes=archive.size if isinstance(plan, BoundUnpacker) else None,
         digests={fetched.key: str(fetched.digests[0] if fetched.digests else digest)},
@@ -103,7 +103,7 @@ def _receive_layers(
         packed += archive.size
     return Content(
         members=Members(merged(readers), strict=True),
-        plugin=plugin,
+        plugins=(plugin,),
         packed_bytes=packed,
         evidence=tuple(evidence),
     )

@@ -13,6 +13,7 @@ from getmodules.detection import detect_elsewhere
 from getmodules.digest import Digest
 from getmodules.errors import FetchError
 from getmodules.model import CORE_ARGUMENTS, Arguments, Elsewhere, ModuleAddress, PackageAddress, Pin
+from getmodules.plugins import attributed
 from getmodules.ports import Context, Phase
 from getmodules.treatment import Treatment, parse_checksum
 
@@ -54,9 +55,10 @@ class Journey:
 
     def onward(self, elsewhere: Elsewhere, catalog: Catalog) -> Journey:
         """The next hop. What the user typed holds there too; a server can add to it, not take it away."""
-        if self.hops == MAX_HOPS:
-            raise FetchError(f"sent on {MAX_HOPS} times without arriving anywhere", part="too-many-hops")
-        target = detect_elsewhere(elsewhere.address, catalog)
+        with attributed(self.getter(catalog).plugin):
+            if self.hops == MAX_HOPS:
+                raise FetchError(f"sent on {MAX_HOPS} times without arriving anywhere", part="too-many-hops")
+            target = detect_elsewhere(elsewhere.address, catalog)
         own = self.package.arguments.only(*CORE_ARGUMENTS)
         theirs = target.package.arguments
         package = target.package.with_arguments(

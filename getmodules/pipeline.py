@@ -118,7 +118,7 @@ def install(request: Request, means: Means, *, force: bool = False) -> tuple[Ins
         arrival = _arrive(Journey(package=request.package), request, means, context)
         stack.callback(close, arrival.fetched)
         content = receive(arrival.fetched, arrival.journey, arrival.demands, stagings[0].spool, means.catalog, context)
-        with attributed(content.plugin):
+        with attributed(*content.plugins):
             trees = _write(content, arrival.wants, stagings, context)
         installed = _judge_trees(arrival, content, trees, means.catalog, context)
         context.checkpoint()

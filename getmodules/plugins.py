@@ -79,13 +79,14 @@ class Plugin:
 
 
 @contextmanager
-def attributed(plugin: Plugin) -> Iterator[None]:
-    """What goes wrong in here with what a stranger's plugin brought names the plugin."""
+def attributed(*plugins: Plugin) -> Iterator[None]:
+    """What goes wrong in here with what strangers' plugins brought names these plugins."""
     try:
         yield
     except (ContentError, FetchError, VerificationError) as error:
-        if not plugin.first_party:
-            error.brought_by(str(plugin.guard))
+        for plugin in plugins:
+            if not plugin.first_party:
+                error.brought_by(str(plugin.guard))
         raise
 
 

@@ -54,7 +54,13 @@ def environment(**more: str) -> dict[str, str]:
 def run(*argv: str | bytes | os.PathLike[str], stdin: bytes = b"", cwd: Path | None = None, **env: str) -> Result:
     """The installed command in a child, its streams in pipes."""
     done = subprocess.run(
-        [COMMAND, *argv], input=stdin, capture_output=True, cwd=cwd, env=environment(**env), timeout=PATIENCE
+        [COMMAND, *argv],
+        input=stdin,
+        capture_output=True,
+        cwd=cwd,
+        env=environment(**env),
+        timeout=PATIENCE,
+        check=False,
     )
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 

@@ -59,7 +59,7 @@ class Ground:
             raise _unwritable(path) from None
         return descriptor
 
-    def write_file(self, path: str, data: bytes, *, executable: bool) -> None:
+    def write_file(self, path: str, data: bytes, executable: bool) -> None:
         """A whole small file in three system calls: this is where the time of most packages goes."""
         mode = _FILE_MODES[executable]
         try:

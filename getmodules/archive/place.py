@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+from functools import partial
 
 from getmodules.archive.ground import Ground
+from getmodules.archive.hand import Hand
 from getmodules.archive.links import LinkWalk
 from getmodules.archive.outlet import Outlet, Selection
 from getmodules.limits import RATIO_FREE_BYTES
@@ -15,6 +17,8 @@ from getmodules.redact import printable
 
 #: What the hash of a link to a directory is made of, besides its target: Go's h1 knows no such links.
 _LINK_MARK = b"\0link\0"
+#: Hashing lets go of the interpreter from this size on; below, a second thread only gets in the way.
+_WORTH_HANDING_OVER = 2048
 
 
 class Place:
@@ -77,12 +81,16 @@ class Place:
         self._make_room(path)
         return self.ground.create_file(path, executable=executable)
 
-    def write_file(self, path: str, data: bytes, digest: bytes, *, executable: bool) -> None:
-        """A small file, in one go."""
-        self.count_bytes(len(data))
+    def write_file(self, path: str, data: bytes, digest: bytes, *, executable: bool, hand: Hand) -> None:
+        """A small file, in one go; the longer ones by the other hand, into directories that are there already."""
+        size = len(data)
+        self.count_bytes(size)
         self._make_room(path)
-        self.ground.write_file(path, data, executable=executable)
-        self.entries[path] = Entry(MemberPath(path), Kind.FILE, len(data), executable, digest)
+        if size < _WORTH_HANDING_OVER:
+            self.ground.write_file(path, data, executable)
+        else:
+            hand.give(partial(self.ground.write_file, path, data, executable), size)
+        self.entries[path] = Entry(MemberPath(path), Kind.FILE, size, executable, digest)
 
     def _make_room(self, path: str) -> None:
         slash = path.rfind("/")

@@ -1,26 +1,14 @@
-"""One file on its way to disk: hashed as it is written, large ones beside the work that produces them."""
+"""One file on its way to disk, hashed as it is written."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import threading
-from queue import Queue
-from typing import Protocol
 
 from getmodules.archive.ground import write_all
 from getmodules.oserrors import install_error
 from getmodules.redact import printable
 from getmodules.syscalls import share_blocks
-
-#: Hashing and writing move to a thread of their own after this much: a thread costs as much as a small file.
-LARGE_BYTES = 1 << 20
-#: Pieces in flight between the two threads: enough to smooth both, little enough to be no memory.
-_IN_FLIGHT = 4
-
-
-class Sink(Protocol):
-    def put(self, chunk: bytes) -> None: ...
 
 
 class FileSink:
@@ -70,45 +58,3 @@ class FileSink:
         self._descriptors = []
         if failed is not None:
             raise install_error(failed, f"cannot write {printable(self._path)!r}") from failed
-
-
-class Beside:
-    """A sink fed from a thread: hashing and writing let go of the interpreter, so inflating goes on meanwhile.
-
-    After a failure the thread goes on emptying the queue, so that whoever fills it never waits for nobody.
-    """
-
-    def __init__(self, sink: Sink) -> None:
-        self._sink = sink
-        self._queue: Queue[bytes | None] = Queue(_IN_FLIGHT)
-        self._failure: BaseException | None = None
-        self._abandoned = False
-        self._thread = threading.Thread(target=self._run, name="getmodules-write", daemon=True)
-        self._thread.start()
-
-    def put(self, chunk: bytes) -> None:
-        if self._failure is not None:
-            raise self._failure
-        self._queue.put(chunk)
-
-    def finish(self) -> None:
-        """Wait until everything is written."""
-        self._queue.put(None)
-        self._thread.join()
-        if self._failure is not None:
-            raise self._failure
-
-    def abandon(self) -> None:
-        """Stop without writing what is still in flight; harmless after :meth:`finish`."""
-        self._abandoned = True
-        if self._thread.is_alive():
-            self._queue.put(None)
-            self._thread.join()
-
-    def _run(self) -> None:
-        while (chunk := self._queue.get()) is not None:
-            if self._failure is None and not self._abandoned:
-                try:
-                    self._sink.put(chunk)
-                except BaseException as error:  # noqa: BLE001 -- raised by the thread that fills the queue
-                    self._failure = error

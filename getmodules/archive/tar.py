@@ -56,6 +56,14 @@ def read_tar(archive: Archive, context: Context, codec_name: str | None) -> Iter
             yield from _Reader(_Stream(decompressed)).members()
 
 
+def read_offsets(archive: Archive, context: Context) -> Iterator[tuple[Member, int]]:
+    """The members of a plain tar, each with the offset at which its content begins; contents are passed over."""
+    with opened(archive) as file:
+        stream = _Stream(pieces(file, context.checkpoint))
+        for member in _Reader(stream).members():
+            yield member, stream.position
+
+
 class _Stream:
     """A stream of pieces, read in the lengths that tar wants."""
 

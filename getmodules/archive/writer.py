@@ -8,12 +8,14 @@ exactly what the returned trees say.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from hashlib import sha256
 
+from getmodules.archive.hand import Hand
 from getmodules.archive.outlet import Outlet
 from getmodules.archive.paths import NameBook, member_path
 from getmodules.archive.place import Place
-from getmodules.archive.sink import LARGE_BYTES, Beside, FileSink, Sink
+from getmodules.archive.sink import FileSink
 from getmodules.errors import CorruptArchiveError, PluginContractError, UnsafeContentError
 from getmodules.localfile import LocalFile
 from getmodules.model import Entry, Kind, Member, MemberPath, Members, Tree
@@ -24,6 +26,8 @@ __all__ = ["Outlet", "write_members"]
 
 #: Steps between two looks at the clock.
 _STEPS = 16
+#: The rest of a longer file is hashed and written by the other hand, while this one goes on inflating.
+LARGE_BYTES = 1 << 20
 #: Bytes between two reports of progress.
 _REPORTED_BYTES = 1 << 20
 #: Smaller files are copied sooner than a file system is asked to share their blocks.
@@ -41,11 +45,12 @@ def write_members(
     writer = _Writer(members, outlets, context, packed_bytes)
     try:
         writer.write(members.items)
+        return writer.finish()
     finally:
+        writer.stop()
         close = getattr(members.items, "close", None)
         if close is not None:
             close()
-    return writer.finish()
 
 
 class _Writer:
@@ -58,6 +63,7 @@ class _Writer:
         #: The only place, where all of the package goes into it: most runs, and nothing to choose.
         self._whole = self._places[0] if whole else None
         self._can_share = True
+        self._hand = Hand()
         self._steps = 0
         self._unreported = 0
 
@@ -91,7 +97,11 @@ class _Writer:
                     f"{printable(path)!r} in the package is a device, a pipe or a socket", part="special-file"
                 )
 
+    def stop(self) -> None:
+        self._hand.stop()
+
     def finish(self) -> tuple[Tree, ...]:
+        self._hand.wait()
         for place in self._places:
             place.selection.finish(self._book.directories())
         trees = tuple(place.finish() for place in self._places)
@@ -143,7 +153,7 @@ class _Writer:
             raise self._wrong_size(path, size, member.size)
         digest = sha256(data).digest()
         for place, relative in wanted:
-            place.write_file(relative, data, digest, executable=member.executable)
+            place.write_file(relative, data, digest, executable=member.executable, hand=self._hand)
         self._report(size)
 
     def _share(self, content: Iterable[bytes], sink: FileSink, wanted: list[tuple[Place, str]]) -> int | None:
@@ -177,28 +187,29 @@ class _Writer:
     ) -> int:
         most = self._limits.file_bytes if member.size is None else member.size
         size = 0
-        into: Sink = sink
-        beside: Beside | None = None
         try:
             for chunk in content:
                 if type(chunk) is not bytes:
                     chunk = _as_bytes(chunk, path)
-                size += len(chunk)
+                length = len(chunk)
+                size += length
                 if size > most:
                     # Judged before it is written: nothing that was not announced or allowed reaches the disk.
                     raise self._wrong_size(path, size, member.size)
                 for place in places:
-                    place.count_bytes(len(chunk))
-                if beside is None and size > LARGE_BYTES:
-                    into = beside = Beside(sink)
-                into.put(chunk)
-                self._report(len(chunk))
+                    place.count_bytes(length)
+                if size > LARGE_BYTES:
+                    self._hand.give(partial(sink.put, chunk), length)
+                else:
+                    sink.put(chunk)
+                self._report(length)
                 self._step()
-            if beside is not None:
-                beside.finish()
-        finally:
-            if beside is not None:
-                beside.abandon()
+            if size > LARGE_BYTES:
+                self._hand.wait()
+        except BaseException:
+            # The sink's descriptors are closed next, and must not be written to any more.
+            self._hand.stop()
+            raise
         return size
 
     def _wrong_size(self, path: str, size: int, announced: int | None) -> Exception:
@@ -225,6 +236,7 @@ class _Writer:
         if source is None or source.kind is not Kind.FILE:
             raise self._no_hardlink(member, "that is no earlier file of the package", None)
         place.count_bytes(source.size)
+        self._hand.wait()
         copy = FileSink(relative, [place.create_file(relative, executable=source.executable)])
         try:
             for chunk in place.ground.read_back(source.path):

@@ -9,10 +9,9 @@ from getmodules.cli.interrupt import Interrupted
 from getmodules.cli.render import Console, OutputError, ReaderGoneError, whole
 from getmodules.errors import GetModulesError
 
-#: What a shell reports of a program that a signal ended: 128 and the signal's number.
-SIGNALLED = 128
-INTERRUPTED = SIGNALLED + 2
-READER_GONE = SIGNALLED + 13
+#: What a shell reports of a program that SIGINT or SIGPIPE ended.
+INTERRUPTED = 130
+READER_GONE = 141
 
 
 class InternalError(GetModulesError):
@@ -35,7 +34,7 @@ def _tell(error: BaseException, console: Console) -> int:
     if isinstance(error, KeyboardInterrupt):
         console.message("interrupted")
         _as_data({"code": "interrupted", "message": "interrupted", "hint": None, "address": None}, console)
-        return SIGNALLED + error.number if isinstance(error, Interrupted) else INTERRUPTED
+        return error.exit_code if isinstance(error, Interrupted) else INTERRUPTED
     if not isinstance(error, GetModulesError):
         error = _unexpected(error, console)
     console.error(error)

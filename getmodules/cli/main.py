@@ -50,8 +50,11 @@ exit codes:
 
 def entry() -> int:
     """The console script."""
-    with interrupt.raised():
-        return main(sys.argv[1:], Console.of_process())
+    try:
+        with interrupt.raised():
+            return main(sys.argv[1:], Console.of_process())
+    except interrupt.Interrupted as late:  # everything was done and told, and then it came
+        return late.exit_code
 
 
 def main(argv: Sequence[str], console: Console) -> int:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from getmodules.cli import interrupt
 from getmodules.cli.options import nearest
 from getmodules.cli.render import Console, cells, whole
 from getmodules.errors import ConfigError
@@ -30,18 +31,18 @@ _SHORTEST_ADDRESS = 8
 def shown(name: str, client: Client, console: Console) -> Iterator[Progress]:
     """The progress that ``--progress NAME`` asks for, for as long as the block runs."""
     if name not in OURS:
-        yield _of_a_plugin(name, client, console)
+        yield Attentive(_of_a_plugin(name, client, console))
     elif name == PLAIN and not console.quiet:
-        yield Plain(console)
+        yield Attentive(Plain(console))
     elif name == AUTO and not console.quiet and console.animates:
         line = Line(console)
         try:
             line.start()
-            yield line
+            yield Attentive(line)
         finally:
             line.stop()
     else:
-        yield Notices(console)
+        yield Attentive(Notices(console))
 
 
 def _of_a_plugin(name: str, client: Client, console: Console) -> Progress:
@@ -54,6 +55,27 @@ def _of_a_plugin(name: str, client: Client, console: Console) -> Progress:
             hint=f"did you mean {near}?" if near else f"known: {', '.join(known)}",
         )
     return sinks[name].open(console.stderr)
+
+
+class Attentive(Progress):
+    """Passes on what is reported; and since that happens between pieces of work, looks for signals there."""
+
+    def __init__(self, shown: Progress) -> None:
+        self.shown = shown
+
+    def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
+        interrupt.check()
+        self.shown.phase(package, phase, total)
+
+    def advance(self, package: str, amount: int) -> None:
+        interrupt.check()
+        self.shown.advance(package, amount)
+
+    def notice(self, package: str, message: str) -> None:
+        self.shown.notice(package, message)
+
+    def finished(self, package: str, error: BaseException | None) -> None:
+        self.shown.finished(package, error)
 
 
 class Notices(Progress):

@@ -46,10 +46,10 @@ def parser() -> Parser:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from getmodules.cli.progress import Notices
+    from getmodules.cli.progress import Attentive, Notices
 
     client, base = client_of(options, console), base_of(options)
-    progress = Notices(console)
+    progress = Attentive(Notices(console))
 
     def ask(source: str) -> Answer:
         resolved = client.resolve(source, base=base, progress=progress)

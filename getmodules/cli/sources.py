@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from getmodules.cli import interrupt
 from getmodules.cli.options import Parser
 from getmodules.cli.render import Console
 from getmodules.errors import GetModulesError, exit_code
@@ -31,6 +32,7 @@ def for_each(options: argparse.Namespace, console: Console, ask: Callable[[str],
     """Print the answer to each source; the exit code of all of them."""
     errors = []
     for source in _sources(options.sources, console):
+        interrupt.check()
         try:
             answer = ask(source)
         except GetModulesError as error:

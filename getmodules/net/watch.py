@@ -26,7 +26,6 @@ _IDLE_SECONDS = 2.0
 class _State(Enum):
     HEADERS = "headers"
     BODY = "body"
-    #: The reader is busy elsewhere: a slow disk is not a slow server.
     AWAY = "away"
 
 
@@ -40,29 +39,42 @@ class Watch:
         self._lock = threading.Lock()
         self._state = _State.HEADERS
         self._since = time.monotonic()
+        #: Seconds of reading, and bytes, in the current window.
+        self._spent = 0.0
         self._received = 0
         self.ended: GetModulesError | None = None
 
     def attach(self, connection: socket.socket | None) -> None:
-        """The exchange goes over ``connection`` now."""
+        """The exchange goes over ``connection`` now: a descriptor of the watch's own, since the library may close
+        its connection and go on reading from it."""
         with self._lock:
+            self._close()
             self._socket = connection
             if self.ended is not None:
                 self._shut_down()
 
     def detach(self) -> None:
-        """The connection may serve another exchange from here on."""
+        """The exchange is over, and the connection may serve another one."""
         with self._lock:
+            self._close()
+
+    def _close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
             self._socket = None
 
     def reading(self) -> None:
-        """The headers are here, or the reader is back: a new window begins."""
-        self._since, self._received, self._state = time.monotonic(), 0, _State.BODY
+        """The headers are here, or the reader is back."""
+        if self._state is _State.HEADERS:
+            self._spent = 0.0
+        self._since, self._state = time.monotonic(), _State.BODY
 
     def received(self, amount: int) -> None:
         self._received += amount
 
     def away(self) -> None:
+        """The reader is busy elsewhere: its time is not the server's."""
+        self._spent += time.monotonic() - self._since
         self._state = _State.AWAY
 
     def judge(self) -> None:
@@ -78,13 +90,14 @@ class Watch:
             self._context.checkpoint()
         except GetModulesError as error:
             return error
-        settings, elapsed = self._settings, time.monotonic() - self._since
-        if self._state is _State.HEADERS and elapsed >= settings.connect_seconds + settings.silence_seconds:
-            return timeout(f"no complete answer within {elapsed:.0f} seconds")
-        if self._state is _State.BODY and elapsed >= settings.rate_window_seconds:
+        settings, state = self._settings, self._state
+        waited = self._spent + (0 if state is _State.AWAY else time.monotonic() - self._since)
+        if state is _State.HEADERS and waited >= settings.connect_seconds + settings.silence_seconds:
+            return timeout(f"no complete answer within {waited:.0f} seconds")
+        if state is _State.BODY and waited >= settings.rate_window_seconds:
             if self._received < settings.rate_window_bytes:
-                return timeout(f"only {self._received:,} bytes came in {elapsed:.0f} seconds")
-            self.reading()
+                return timeout(f"only {self._received:,} bytes came in {waited:.0f} seconds")
+            self._received, self._spent, self._since = 0, 0.0, time.monotonic()
         return None
 
     def _shut_down(self) -> None:

@@ -70,6 +70,9 @@ class Answer:
                 self._watch.away()
                 yield piece
                 self._watch.reading()
+            # Shutting a socket down looks like its end: a body without a length would seem complete.
+            if self._watch.ended is not None:
+                raise self._watch.ended
             if self.length is not None and received != self.length:
                 raise NetworkError(f"the connection ended after {received:,} of {self.length:,} bytes")
         finally:
@@ -114,6 +117,8 @@ class Answer:
 
 def _check_framing(response: requests.Response) -> int | None:
     """The announced length; ``None`` where the body says itself when it ends."""
+    if response.raw._original_response.msg.defects:
+        raise NetworkError("the headers of the answer are broken, or end in the middle")
     headers = response.raw.headers
     lengths = headers.getlist("Content-Length")
     if len(lengths) > 1 or (lengths and headers.getlist("Transfer-Encoding")):
@@ -158,9 +163,16 @@ class Wire:
         self._guardian.add(watch)
         try:
             response = self._send(method, url, context, headers or {}, body)
-            return Answer(response, watch, self._guardian)
+            try:
+                if watch.ended is not None:
+                    raise watch.ended
+                return Answer(response, watch, self._guardian)
+            except BaseException:
+                response.close()
+                raise
         except BaseException as error:
             self._guardian.remove(watch)
+            watch.detach()
             if watch.ended is not None and not isinstance(error, KeyboardInterrupt):
                 raise watch.ended from error
             if isinstance(error, (requests.RequestException, urllib3.exceptions.HTTPError, OSError)):
@@ -273,11 +285,12 @@ def _pool_classes(local: threading.local) -> dict[str, Any]:
             check = local.check_address
             connected: socket.socket = _connect_checked(self, check) if check else super()._new_conn()  # type: ignore[misc]
             self.duplicate = connected.dup()
-            local.watch.attach(self.duplicate)
+            local.watch.attach(self.duplicate.dup())
             return connected
 
         def request(self, *args: Any, **kwargs: Any) -> None:
-            local.watch.attach(self.duplicate)
+            if self.duplicate is not None:
+                local.watch.attach(self.duplicate.dup())
             super().request(*args, **kwargs)  # type: ignore[misc]
 
         def close(self) -> None:

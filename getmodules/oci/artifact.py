@@ -164,6 +164,38 @@ def descriptor(document: dict[str, Any], what: str) -> Descriptor:
     )
 
 
+def index_entries(manifest: RawManifest) -> tuple[Descriptor, ...]:
+    """What an index lists."""
+    document = parse(manifest)
+    try:
+        return tuple(
+            descriptor(each, f"entry {number} of the index")
+            for number, each in enumerate(required(document, "manifests", array_of(mapping), "the index"), start=1)
+        )
+    except StrictJsonError as error:
+        raise broken(error) from None
+
+
+def subject(manifest: RawManifest) -> Digest | None:
+    """The manifest that this one refers to."""
+    try:
+        found = optional(parse(manifest), "subject", mapping, "the manifest")
+        return None if found is None else descriptor(found, "the manifest's subject").digest
+    except StrictJsonError as error:
+        raise broken(error) from None
+
+
+def artifact_type(manifest: RawManifest) -> str | None:
+    """What kind of artifact a manifest says it is: of one with a subject or a config, also by the config's type."""
+    document = parse(manifest)
+    try:
+        named = optional(document, "artifactType", string, "the manifest")
+        config = optional(document, "config", mapping, "the manifest")
+        return named or (optional(config, "mediaType", string, "the manifest's config") if config else None)
+    except StrictJsonError as error:
+        raise broken(error) from None
+
+
 def broken(error: StrictJsonError) -> CorruptArchiveError:
     return CorruptArchiveError(str(error), hint="what was published is broken, or something on the way changed it")
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from getmodules.errors import InstallError
 from getmodules.locking import Lock, try_lock
-from getmodules.oci.authfiles import AuthFile, read_document
+from getmodules.oci.authfiles import FILE_BYTES, AuthFile, read_document
 from getmodules.oserrors import translated
 
 LOCK_SECONDS: Final = 10.0
@@ -39,6 +39,8 @@ def rewrite(file: AuthFile, change: Change) -> bool:
     # People who manage their dot files keep links there: the link stays, what it leads to is replaced.
     target = Path(os.path.realpath(file.path))
     what = f"cannot write the credentials to {file.shown}"
+    if target.exists() and not target.is_file():  # a rename would put a file in the place of /dev/null
+        raise InstallError(f"{what}: it is not a file", hint="REGISTRY_AUTH_FILE or DOCKER_CONFIG may name another")
     with translated(what), _parent(target.parent), _turn(target, what) as is_alone:
         if is_alone:
             _sweep(target)
@@ -47,7 +49,10 @@ def rewrite(file: AuthFile, change: Change) -> bool:
             document = read_document(file) or {}
             if not change(document):
                 return False
-            if _replace(target, before, json.dumps(document, indent="\t", ensure_ascii=False).encode() + b"\n"):
+            data = json.dumps(document, indent="\t", ensure_ascii=False).encode() + b"\n"
+            if len(data) > FILE_BYTES:
+                raise InstallError(f"{what}: it would have more than the {FILE_BYTES:,} bytes that anybody reads")
+            if _replace(target, before, data):
                 return True
     raise InstallError(f"{what}: another program keeps changing it", hint="try again when it is done")
 

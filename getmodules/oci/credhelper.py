@@ -10,7 +10,6 @@ import base64
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 from urllib.parse import quote
@@ -88,6 +87,8 @@ class CredentialHelper:
         return self._run((self._find(), verb), given, self._environ)
 
     def _find(self) -> str:
+        import shutil
+
         # A relative directory on PATH would let the directory that we happen to be in choose the program.
         path = self._environ.get("PATH", "").split(os.pathsep)
         found = shutil.which(self.program, path=os.pathsep.join(filter(os.path.isabs, path)))

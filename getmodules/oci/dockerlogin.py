@@ -18,6 +18,7 @@ from getmodules.oci.authwriter import Change, rewrite
 from getmodules.oci.credhelper import TOKEN_USER, CredentialHelper, Login
 from getmodules.oci.helperprocess import Run, run_helper
 from getmodules.redact import Secret, printable
+from getmodules.strictjson import StrictJsonError, mapping, optional
 
 
 class DockerLogin:
@@ -49,10 +50,10 @@ class DockerLogin:
         host = _checked_host(registry)
         helper = self._helper(host)
         places = []
-        if helper is not None and helper.erase(names_in_helpers(host)):
-            places.append(f"{helper.program}, as {self._file.shown} says")
         if rewrite(self._file, _removing(host)):
             places.append(self._file.shown)
+        if helper is not None and helper.erase(names_in_helpers(host)):
+            places.append(f"{helper.program}, as {self._file.shown} says")
         return tuple(places)
 
     def _helper(self, host: str) -> CredentialHelper | None:
@@ -118,10 +119,11 @@ def _removing(host: str) -> Change:
     return change
 
 
-def _auths(document: dict[str, Any]) -> dict[str, Any]:
-    """Checked to be an object when the file was read for its helpers, except in between."""
-    auths = document.get("auths")
-    return auths if isinstance(auths, dict) else {}
+def _auths(document: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return optional(document, "auths", mapping, "the credential file") or {}
+    except StrictJsonError as error:
+        raise ConfigError(str(error)) from None
 
 
 def _spellings(auths: Mapping[str, Any], host: str) -> list[str]:

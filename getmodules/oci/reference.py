@@ -48,8 +48,12 @@ def check_version(arguments: Arguments) -> None:
         parse_digest(digest)
 
 
+def is_tag(text: str) -> bool:
+    return _TAG.fullmatch(text) is not None
+
+
 def check_tag(tag: str) -> None:
-    if _TAG.fullmatch(tag):
+    if is_tag(tag):
         return
     hint = "a version's '+' is written '_' in tags" if "+" in tag else "allowed: A-Z a-z 0-9 _ . - (at most 128)"
     if "//" in tag:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from getmodules.digest import Digest
-from getmodules.errors import DigestMismatchError, LimitExceededError
+from getmodules.errors import DestinationExistsError, DigestMismatchError, LimitExceededError
 from getmodules.ports import Context
+from getmodules.redact import printable
 
 MANIFEST_BYTES = 4 << 20
 
@@ -70,11 +71,27 @@ class WritableRepository(Repository, Protocol):
     def put_blob(self, digest: Digest, size: int, chunks: Callable[[], Iterable[bytes]], context: Context) -> None:
         """``chunks`` can be called again where the upload must be repeated."""
 
-    def put_manifest(self, reference: str, manifest: RawManifest, context: Context) -> None: ...
+    def put_manifest(self, reference: str, manifest: RawManifest, context: Context, *, replace: bool) -> None:
+        """Without ``replace``, a tag that has another manifest by now keeps it, where that can be made sure.
+
+        A layout looks and writes under one lock. Registries have no such step; who publishes looks before.
+        """
 
 
 #: From a registry (host and port; empty for a layout) and a repository's name (a path for a layout) to access.
 RepositoryFactory = Callable[[str, str, Context], Repository]
+
+
+def referrers_tag(digest: Digest) -> str:
+    """The tag under which registries without a referrers API have the list of what refers to ``digest``."""
+    return f"{digest.algorithm}-{digest.hex}"
+
+
+def occupied(tag: str, digest: Digest) -> DestinationExistsError:
+    return DestinationExistsError(
+        f"the tag {printable(tag)!r} exists already, with another content: {digest}",
+        hint="publish under a new tag; --force moves this one, and breaks nobody who pins by digest",
+    )
 
 
 def read_blob(repository: Repository, descriptor: Descriptor, limit: int, context: Context) -> bytes:

@@ -9,7 +9,10 @@
 With pytest: ``pytest_plugins = ["getmodules.testing.fixtures"]`` brings the fixture ``oci_registry``.
 """
 
-from getmodules.testing.faults import FAULTS, Fault
+from __future__ import annotations
+
+from getmodules.testing.faults import FAULTS
+from getmodules.testing.misbehaviour.fault import Fault
 from getmodules.testing.packages import (
     Package,
     artifact,
@@ -21,7 +24,10 @@ from getmodules.testing.packages import (
     tar_of,
     zip_of,
 )
-from getmodules.testing.registry import Access, Behaviour, Registry, User, tls_context
+from getmodules.testing.registry.access import Access, User
+from getmodules.testing.registry.call import Behaviour
+from getmodules.testing.registry.server import tls_context
+from getmodules.testing.registry.service import Registry
 
 __all__ = [
     "FAULTS",

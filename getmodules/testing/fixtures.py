@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from getmodules.testing.registry import Registry
+from getmodules.testing.registry.service import Registry
 
 
 @pytest.fixture

@@ -106,9 +106,7 @@ def artifact(
     return Package(_json(fields), IMAGE_MANIFEST, blobs)
 
 
-def module_package(
-    files: Files, *, annotations: Mapping[str, str] | None = None, layer_type: str = ZIP
-) -> Package:
+def module_package(files: Files, *, annotations: Mapping[str, str] | None = None, layer_type: str = ZIP) -> Package:
     """What ``oras push --artifact-type application/vnd.opentofu.modulepkg … pkg.zip:archive/zip`` makes."""
     return artifact(MODULE_TYPE, [(layer_type, zip_of(files))], annotations=annotations)
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Literal, Protocol
 
 from getmodules.testing.registry.names import Route, checked_name
-from getmodules.testing.registry.refusal import Refusal
+from getmodules.testing.registry.refusal import RefusalError
 from getmodules.testing.registry.tokens import Scope, Tokens
 from getmodules.testing.registry.wire import Request
 
@@ -66,9 +66,9 @@ class Access:
             raise self.unauthorized_basic()
         return name
 
-    def unauthorized_basic(self) -> Refusal:
+    def unauthorized_basic(self) -> RefusalError:
         challenge = f'Basic realm="{self.service}", charset="UTF-8"'
-        return Refusal(401, "UNAUTHORIZED", "authentication required", headers=(("WWW-Authenticate", challenge),))
+        return RefusalError(401, "UNAUTHORIZED", "authentication required", headers=(("WWW-Authenticate", challenge),))
 
 
 class Grant(Protocol):
@@ -116,11 +116,10 @@ def _basic(access: Access, request: Request, route: Route) -> Grant:
     user = access.basic_user(request.header("Authorization"))
     person = _Person(access, user)
     if route.name:
-        name = checked_name(route.name)
-        if all(person.allows(name, action) for action in needed(request, route)):
+        if all(person.allows(route.name, action) for action in needed(request, route)):
             return person
         if user is not None:
-            raise Refusal(403, "DENIED", "requested access to the resource is denied")
+            raise RefusalError(403, "DENIED", "requested access to the resource is denied")
     if user is None:
         raise access.unauthorized_basic()
     return person
@@ -131,7 +130,7 @@ def _bearer(access: Access, tokens: Tokens, request: Request, route: Route, real
     token = tokens.find(value) if scheme.lower() == "bearer" else None
     wanted: tuple[Scope, ...] = ()
     if route.name:
-        wanted = (Scope(checked_name(route.name), needed(request, route)), *_mount_scope(request, route))
+        wanted = (Scope(route.name, needed(request, route)), *_mount_scope(request, route))
     if token is not None and (not wanted or all(token.allows(wanted[0].repository, a) for a in wanted[0].actions)):
         return token
     problem = "" if scheme.lower() != "bearer" else "insufficient_scope" if token else "invalid_token"
@@ -145,13 +144,13 @@ def _mount_scope(request: Request, route: Route) -> tuple[Scope, ...]:
     return (Scope(checked_name(source), ("pull",)),)
 
 
-def _challenge(access: Access, wanted: tuple[Scope, ...], realm: str, problem: str) -> Refusal:
+def _challenge(access: Access, wanted: tuple[Scope, ...], realm: str, problem: str) -> RefusalError:
     parts = [f'realm="{realm}"', f'service="{access.service}"']
     if wanted:
         parts.append(f'scope="{" ".join(map(str, wanted))}"')
     if problem:
         parts.append(f'error="{problem}"')
-    return Refusal(
+    return RefusalError(
         401,
         "UNAUTHORIZED",
         "authentication required",

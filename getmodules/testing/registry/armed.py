@@ -7,7 +7,8 @@ from types import TracebackType
 from typing import Self
 
 from getmodules.errors import ConfigError
-from getmodules.testing.faults import FAULTS, Fault
+from getmodules.testing.faults import FAULTS
+from getmodules.testing.misbehaviour.fault import Fault
 from getmodules.testing.registry.exchange import Exchange
 from getmodules.testing.registry.names import KINDS, Kind
 
@@ -15,9 +16,7 @@ from getmodules.testing.registry.names import KINDS, Kind
 class Armed:
     """A fault that is on. ``used`` counts the requests that met it; leaving ``with`` ends it."""
 
-    def __init__(
-        self, arsenal: Arsenal, fault: Fault, times: int | None, on: Kind | None, to: str | None
-    ) -> None:
+    def __init__(self, arsenal: Arsenal, fault: Fault, times: int | None, on: Kind | None, to: str | None) -> None:
         self._arsenal = arsenal
         self.fault = fault
         self.times, self.on, self.to = times, on, to
@@ -74,9 +73,10 @@ class Arsenal:
                 armed = None
             else:
                 armed.used += 1
+                exchange.number = armed.used
         if armed is None:
             exchange.send(exchange.answer())
             return
         if armed.to is not None:
             exchange.elsewhere = armed.to.rstrip("/")
-        armed.fault.perform(exchange, armed.used)
+        armed.fault.perform(exchange)

@@ -7,7 +7,7 @@ import re
 from getmodules.digest import Digest
 from getmodules.testing.registry.call import Call
 from getmodules.testing.registry.names import checked_digest
-from getmodules.testing.registry.refusal import Refusal, blob_unknown, unsupported
+from getmodules.testing.registry.refusal import RefusalError, blob_unknown, unsupported
 from getmodules.testing.registry.store import Repository
 from getmodules.testing.registry.wire import Answer
 
@@ -63,12 +63,9 @@ def _range(call: Call, etag: str, size: int) -> tuple[int, int] | None:
         start, stop = max(0, size - int(found[2])), size
     else:
         start, stop = int(found[1]), min(size, int(found[2]) + 1) if found[2] else size
-    if found[1] and found[2] and int(found[2]) < int(found[1]):
-        return None
     if start >= stop:
-        raise Refusal(
-            416, "SIZE_INVALID", "range not satisfiable", headers=(("Content-Range", f"bytes */{size}"),)
-        )
+        whole = (("Content-Range", f"bytes */{size}"),)
+        raise RefusalError(416, "SIZE_INVALID", "range not satisfiable", headers=whole)
     return start, stop
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from getmodules.testing.registry.access import Grant
 from getmodules.testing.registry.names import Route
-from getmodules.testing.registry.refusal import Refusal, name_unknown
+from getmodules.testing.registry.refusal import RefusalError, name_unknown
 from getmodules.testing.registry.store import Repository, Store
 from getmodules.testing.registry.wire import Request
 
@@ -33,17 +33,18 @@ class Call:
 
     @property
     def name(self) -> str:
+        """The repository's, which has been checked."""
         return self.route.name
 
     def repository(self) -> Repository:
         """The repository that must be there."""
-        found = self.store.find(self.route.repository())
+        found = self.store.find(self.name)
         if found is None:
             raise name_unknown(self.name)
         return found
 
     def new_repository(self) -> Repository:
-        return self.store.create(self.route.repository())
+        return self.store.create(self.name)
 
-    def unsupported_method(self) -> Refusal:
-        return Refusal(405, "UNSUPPORTED", f"{self.request.method} is not supported here")
+    def unsupported_method(self) -> RefusalError:
+        return RefusalError(405, "UNSUPPORTED", f"{self.request.method} is not supported here")

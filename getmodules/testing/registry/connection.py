@@ -21,7 +21,7 @@ _REQUEST_LINE = re.compile(r"([A-Z]+) (\S+) HTTP/1\.([01])", re.ASCII)
 _LINGER_NOT = struct.pack("ii", 1, 0)
 
 
-class ConnectionOver(Exception):
+class ConnectionOverError(Exception):
     """Nothing more is read from or written to this connection."""
 
 
@@ -34,7 +34,7 @@ class IncomingBody:
         try:
             self._left = 0 if self._chunked else int(headers.get("Content-Length") or 0)
         except ValueError as error:
-            raise ConnectionOver from error
+            raise ConnectionOverError from error
         self._go_on: Callable[[], None] | None = None
         if (headers.get("Expect") or "").lower() == "100-continue":
             self._go_on = go_on
@@ -49,7 +49,7 @@ class IncomingBody:
             return b""
         piece = self._reader.read1(min(size, self._left))
         if not piece:
-            raise ConnectionOver
+            raise ConnectionOverError
         self._left -= len(piece)
         if self._chunked and not self._left:
             self._reader.readline(_LONGEST_LINE)
@@ -59,7 +59,7 @@ class IncomingBody:
         try:
             self._left = int(self._reader.readline(_LONGEST_LINE).partition(b";")[0], 16)
         except ValueError as error:
-            raise ConnectionOver from error
+            raise ConnectionOverError from error
         if not self._left:
             self._chunked = False
             while self._reader.readline(_LONGEST_LINE) not in (b"\r\n", b"\n", b""):
@@ -85,7 +85,7 @@ class Incoming:
 
 
 class Connection:
-    """The bare wire. What goes wrong on it, because the other side left or we stop, is :class:`ConnectionOver`."""
+    """The bare wire. What goes wrong on it, because the other side left or we stop, is :class:`ConnectionOverError`."""
 
     def __init__(self, sock: socket.socket, stopping: threading.Event) -> None:
         self._socket = sock
@@ -101,7 +101,7 @@ class Connection:
             found = _REQUEST_LINE.fullmatch(line.decode("latin-1").rstrip("\r\n"))
             headers = http.client.parse_headers(self._reader)
         except (OSError, ValueError, http.client.HTTPException) as error:
-            raise ConnectionOver from error
+            raise ConnectionOverError from error
         if found is None:
             self.send(Answer(400, (("Connection", "close"),)).head())
             return None
@@ -113,7 +113,7 @@ class Connection:
         try:
             self._socket.sendall(data)
         except (OSError, ValueError) as error:
-            raise ConnectionOver from error
+            raise ConnectionOverError from error
 
     def send_answer(self, answer: Answer, *, bodiless: bool = False) -> None:
         """Head and first piece together, so that a small answer is one segment."""
@@ -131,12 +131,12 @@ class Connection:
     def pause(self, seconds: float | None = None) -> None:
         """Wait, for ever with ``None``; ends at once when the registry stops."""
         if self._stopping.wait(seconds):
-            raise ConnectionOver
+            raise ConnectionOverError
 
     def reset(self) -> None:
         """End the connection as a crash would: the other side reads ``ECONNRESET``."""
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NOT)
-        raise ConnectionOver
+        raise ConnectionOverError
 
     def close(self) -> None:
         self._reader.close()

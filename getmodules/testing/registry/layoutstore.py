@@ -17,7 +17,7 @@ from getmodules.digest import Digest
 from getmodules.errors import ConfigError
 from getmodules.testing.registry.contents import LayoutContents, read
 from getmodules.testing.registry.names import checked_name
-from getmodules.testing.registry.refusal import Refusal
+from getmodules.testing.registry.refusal import RefusalError
 from getmodules.testing.registry.store import IMAGE_INDEX, INDEXES, Manifest, Repository
 
 REF_NAME = "org.opencontainers.image.ref.name"
@@ -58,7 +58,7 @@ class LayoutStore:
                 name = path.name.replace("+", "/")
                 try:
                     yield _loaded(checked_name(name), path)
-                except Refusal as refusal:
+                except RefusalError as refusal:
                     raise ConfigError(f"{path}: the name of this layout is no repository's") from refusal
 
     def _write(self, repository: Repository) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from getmodules.testing.registry.call import Call
 from getmodules.testing.registry.names import checked_digest
-from getmodules.testing.registry.refusal import Refusal
+from getmodules.testing.registry.refusal import RefusalError
 from getmodules.testing.registry.store import IMAGE_INDEX
 from getmodules.testing.registry.wire import Answer
 
@@ -28,9 +28,9 @@ def referrers(call: Call) -> Answer:
     if call.request.method not in ("GET", "HEAD"):
         raise call.unsupported_method()
     if not call.behaviour.referrers_api:
-        raise Refusal(404, "NOT_FOUND", "page not found")
+        raise RefusalError(404, "NOT_FOUND", "page not found")
     subject = checked_digest(call.route.reference)
-    repository = call.store.find(call.route.repository())
+    repository = call.store.find(call.name)
     found = {str(m.digest): m for m in repository.referrers(subject)} if repository else {}
     wanted = call.request.argument("artifactType")
     applied: tuple[tuple[str, str], ...] = ()
@@ -65,5 +65,5 @@ def _asked_size(call: Call) -> int:
     if text is None:
         return call.behaviour.page_size
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise Refusal(400, "PAGINATION_NUMBER_INVALID", "invalid number of results requested", detail={"n": text[:64]})
+        raise RefusalError(400, "PAGINATION_NUMBER_INVALID", "invalid number of results requested")
     return int(text)

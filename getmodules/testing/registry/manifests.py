@@ -10,7 +10,7 @@ from getmodules.testing.registry.blobs import matches
 from getmodules.testing.registry.call import Call
 from getmodules.testing.registry.names import checked_digest, digest_of, is_tag
 from getmodules.testing.registry.refusal import (
-    Refusal,
+    RefusalError,
     digest_invalid,
     manifest_invalid,
     manifest_unknown,
@@ -35,12 +35,13 @@ def _checked(reference: str) -> Digest | None:
     if ":" in reference:
         return checked_digest(reference)
     if not is_tag(reference):
-        raise Refusal(400, "TAG_INVALID", "invalid tag")
+        raise RefusalError(400, "TAG_INVALID", "invalid tag")
     return None
 
 
 def _read(call: Call) -> Answer:
-    _checked(call.route.reference)
+    if ":" in call.route.reference:
+        checked_digest(call.route.reference)
     repository = call.repository()
     manifest = repository.resolve(call.route.reference)
     if manifest is None:
@@ -84,7 +85,7 @@ def _received(call: Call) -> bytes:
     limit = call.behaviour.manifest_limit
     data = call.request.read_all(limit)
     if data is None:
-        raise Refusal(413, "SIZE_INVALID", f"a manifest has at most {limit} bytes")
+        raise RefusalError(413, "SIZE_INVALID", f"a manifest has at most {limit} bytes")
     return data
 
 
@@ -92,7 +93,7 @@ def _tags(call: Call) -> tuple[str, ...]:
     """``?tag=``, as often as wanted, beside a push by digest."""
     tags = call.request.query.get("tag", ())
     if not all(is_tag(tag) for tag in tags):
-        raise Refusal(400, "TAG_INVALID", "invalid tag")
+        raise RefusalError(400, "TAG_INVALID", "invalid tag")
     return tags
 
 
@@ -126,7 +127,7 @@ def _check_references(repository: Repository, data: bytes, media_type: str) -> N
         digest = checked_digest(descriptor["digest"])
         present = digest in repository.manifests if media_type in INDEXES else repository.contents.size(digest)
         if present in (None, False) and not descriptor.get("urls"):
-            raise Refusal(
+            raise RefusalError(
                 404, "MANIFEST_BLOB_UNKNOWN", "manifest refers to what is not here", detail={"digest": str(digest)}
             )
 
@@ -148,10 +149,7 @@ def _delete(call: Call) -> Answer:
         raise unsupported("deletes are disabled")
     digest = _checked(call.route.reference)
     repository = call.repository()
-    if digest is None:
-        removed = repository.remove_tag(call.route.reference)
-    else:
-        removed = repository.remove_manifest(digest)
+    removed = repository.remove_manifest(digest) if digest else repository.remove_tag(call.route.reference)
     if not removed:
         raise manifest_unknown(call.route.reference)
     call.store.saved(repository)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from getmodules.digest import Digest
-from getmodules.testing.registry.refusal import Refusal, digest_invalid
+from getmodules.testing.registry.refusal import RefusalError, digest_invalid
 
 Kind = Literal["ping", "token", "manifest", "blob", "upload", "tags", "referrers", "unknown"]
 KINDS: tuple[Kind, ...] = ("ping", "token", "manifest", "blob", "upload", "tags", "referrers", "unknown")
@@ -30,14 +30,11 @@ _ROUTES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where a request goes. The name has not been checked yet: :meth:`repository` does."""
+    """Where a request goes: the kind, and the repository's name and the reference as they came."""
 
     kind: Kind
     name: str = ""
     reference: str = ""
-
-    def repository(self) -> str:
-        return checked_name(self.name)
 
 
 def route(path: str) -> Route:
@@ -54,7 +51,7 @@ def route(path: str) -> Route:
 
 def checked_name(name: str) -> str:
     if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
-        raise Refusal(400, "NAME_INVALID", "invalid repository name", detail={"name": name[:_LONGEST_NAME]})
+        raise RefusalError(400, "NAME_INVALID", "invalid repository name", detail={"name": name[:_LONGEST_NAME]})
     return name
 
 

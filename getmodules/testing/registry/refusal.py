@@ -8,7 +8,7 @@ from getmodules.testing.registry.wire import Answer
 
 
 @final
-class Refusal(Exception):
+class RefusalError(Exception):
     """Raised by whoever finds that a request cannot be served; becomes an answer in one place."""
 
     def __init__(
@@ -23,33 +23,33 @@ class Refusal(Exception):
         return Answer.of_json(self.status, {"errors": [error]}, self.headers)
 
 
-def blob_unknown(digest: object) -> Refusal:
-    return Refusal(404, "BLOB_UNKNOWN", "blob unknown to registry", detail={"digest": str(digest)})
+def blob_unknown(digest: object) -> RefusalError:
+    return RefusalError(404, "BLOB_UNKNOWN", "blob unknown to registry", detail={"digest": str(digest)})
 
 
-def manifest_unknown(reference: object) -> Refusal:
-    return Refusal(404, "MANIFEST_UNKNOWN", "manifest unknown to registry", detail={"reference": str(reference)})
+def manifest_unknown(reference: object) -> RefusalError:
+    return RefusalError(404, "MANIFEST_UNKNOWN", "manifest unknown to registry", detail={"reference": str(reference)})
 
 
-def name_unknown(name: str) -> Refusal:
-    return Refusal(404, "NAME_UNKNOWN", "repository name not known to registry", detail={"name": name})
+def name_unknown(name: str) -> RefusalError:
+    return RefusalError(404, "NAME_UNKNOWN", "repository name not known to registry", detail={"name": name})
 
 
-def digest_invalid(message: str) -> Refusal:
-    return Refusal(400, "DIGEST_INVALID", message)
+def digest_invalid(message: str) -> RefusalError:
+    return RefusalError(400, "DIGEST_INVALID", message)
 
 
-def manifest_invalid(message: str) -> Refusal:
-    return Refusal(400, "MANIFEST_INVALID", message)
+def manifest_invalid(message: str) -> RefusalError:
+    return RefusalError(400, "MANIFEST_INVALID", message)
 
 
-def size_invalid(message: str) -> Refusal:
-    return Refusal(400, "SIZE_INVALID", message)
+def size_invalid(message: str) -> RefusalError:
+    return RefusalError(400, "SIZE_INVALID", message)
 
 
-def upload_unknown(identifier: str) -> Refusal:
-    return Refusal(404, "BLOB_UPLOAD_UNKNOWN", "blob upload unknown to registry", detail={"upload": identifier})
+def upload_unknown(identifier: str) -> RefusalError:
+    return RefusalError(404, "BLOB_UPLOAD_UNKNOWN", "blob upload unknown to registry", detail={"upload": identifier})
 
 
-def unsupported(message: str) -> Refusal:
-    return Refusal(405, "UNSUPPORTED", message)
+def unsupported(message: str) -> RefusalError:
+    return RefusalError(405, "UNSUPPORTED", message)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from getmodules.errors import ConfigError
-from getmodules.testing.registry.connection import Connection, ConnectionOver
+from getmodules.testing.registry.connection import Connection, ConnectionOverError
 
 Serve = Callable[[Connection], None]
 _BACKLOG = 128
@@ -23,9 +23,7 @@ _TLS_HANDSHAKE = 0x16
 class Server:
     """Listens on loopback from its making until :meth:`stop`; ``serve`` is run in a thread for each connection."""
 
-    def __init__(
-        self, serve: Serve, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None
-    ) -> None:
+    def __init__(self, serve: Serve, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None) -> None:
         self._serve, self._tls = serve, tls
         self._listener = _listen(host, port)
         self.address: tuple[str, int] = self._listener.getsockname()[:2]
@@ -53,7 +51,7 @@ class Server:
             threads = list(self._open)
             for sock in self._open.values():
                 with contextlib.suppress(OSError):  # the other side was faster
-                        # Not SSLSocket's own: that one takes the session away under its thread.
+                    # Not SSLSocket's own: that one takes the session away under its thread.
                     socket.socket.shutdown(sock, socket.SHUT_RDWR)
         for thread in threads:
             thread.join()
@@ -114,7 +112,7 @@ class Server:
         connection = Connection(sock, self._stopping)
         try:
             self._serve(connection)
-        except ConnectionOver:
+        except ConnectionOverError:
             pass
         finally:
             connection.close()

@@ -34,16 +34,14 @@ class Manifest:
     media_type: str
     artifact_type: str | None = None
     subject: Digest | None = None
-    annotations: Mapping[str, str] = MappingProxyType({})
+    annotations: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @classmethod
     def of(cls, data: bytes, media_type: str, digest: Digest | None = None) -> Self:
         """Lenient, because tests store what a client would never send; whoever takes requests checks before."""
         digest = digest or digest_of(data)
         fields = _fields(data)
-        return cls(
-            digest, len(data), media_type, _artifact_type(fields), _subject(fields), _annotations(fields)
-        )
+        return cls(digest, len(data), media_type, _artifact_type(fields), _subject(fields), _annotations(fields))
 
     def descriptor(self) -> dict[str, object]:
         described: dict[str, object] = {

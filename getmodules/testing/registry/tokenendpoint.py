@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from urllib.parse import parse_qs
 
 from getmodules.testing.registry.access import Access
-from getmodules.testing.registry.refusal import Refusal
+from getmodules.testing.registry.refusal import RefusalError
 from getmodules.testing.registry.tokens import Scope, Tokens
 from getmodules.testing.registry.wire import Answer, Request
 
@@ -16,12 +16,12 @@ _LONGEST_FORM = 64 << 10
 
 def handle(access: Access, tokens: Tokens, request: Request) -> Answer:
     if access.scheme != "bearer":
-        raise Refusal(404, "NOT_FOUND", "page not found")
+        raise RefusalError(404, "NOT_FOUND", "page not found")
     if request.method == "GET":
         return _get(access, tokens, request)
     if request.method == "POST":
         return _post(access, tokens, request)
-    raise Refusal(405, "UNSUPPORTED", f"{request.method} is not supported here")
+    raise RefusalError(405, "UNSUPPORTED", f"{request.method} is not supported here")
 
 
 def _get(access: Access, tokens: Tokens, request: Request) -> Answer:
@@ -48,28 +48,26 @@ def _post(access: Access, tokens: Tokens, request: Request) -> Answer:
         if user is not None and form.get("access_type") == "offline":
             identity = tokens.identity(user)
     else:
-        raise Refusal(400, "UNSUPPORTED", "grant_type is refresh_token or password")
+        raise RefusalError(400, "UNSUPPORTED", "grant_type is refresh_token or password")
     if user is None:
-        raise Refusal(401, "UNAUTHORIZED", "invalid grant")
+        raise RefusalError(401, "UNAUTHORIZED", "invalid grant")
     return _token(access, tokens, user, form.get("scope", "").split(), identity)
 
 
 def _form(request: Request) -> Mapping[str, str]:
     data = request.read_all(_LONGEST_FORM)
     if data is None:
-        raise Refusal(413, "SIZE_INVALID", "the form is too long")
+        raise RefusalError(413, "SIZE_INVALID", "the form is too long")
     fields = parse_qs(data.decode("utf-8", "replace"), keep_blank_values=True)
     return {name: values[0] for name, values in fields.items()}
 
 
 def _check_service(access: Access, service: str | None) -> None:
     if service is not None and service != access.service:
-        raise Refusal(400, "UNSUPPORTED", "tokens for another service are not given out here")
+        raise RefusalError(400, "UNSUPPORTED", "tokens for another service are not given out here")
 
 
-def _token(
-    access: Access, tokens: Tokens, user: str | None, wanted: Iterable[str], identity: str | None
-) -> Answer:
+def _token(access: Access, tokens: Tokens, user: str | None, wanted: Iterable[str], identity: str | None) -> Answer:
     """A token for what of ``wanted`` the user may do: less than was asked for is an answer too."""
     granted = []
     for scope in filter(None, map(Scope.parse, wanted)):

@@ -11,7 +11,7 @@ from getmodules.digest import Digest
 from getmodules.testing.registry.call import Call
 from getmodules.testing.registry.contents import spool_digest
 from getmodules.testing.registry.names import checked_digest, checked_name
-from getmodules.testing.registry.refusal import Refusal, digest_invalid, size_invalid, upload_unknown
+from getmodules.testing.registry.refusal import RefusalError, digest_invalid, size_invalid, upload_unknown
 from getmodules.testing.registry.store import Repository, Upload
 from getmodules.testing.registry.wire import PIECE, Answer
 
@@ -92,7 +92,7 @@ def _at_once(call: Call, repository: Repository, digest: Digest) -> Answer:
 def _session(call: Call) -> Iterator[tuple[Repository, Upload]]:
     """The upload that the address names, for one request at a time."""
     identifier = call.route.reference
-    repository = call.store.find(call.route.repository())
+    repository = call.store.find(call.name)
     upload = repository.uploads.get(identifier) if repository else None
     if repository is None or upload is None:
         raise upload_unknown(identifier)
@@ -106,7 +106,7 @@ def _receive(call: Call, upload: Upload) -> None:
     """A chunk, which must begin where the last one ended."""
     expected = _expected_length(call, upload)
     if upload.short_chunk and call.request.header("Content-Length") != "0":
-        raise Refusal(416, "BLOB_UPLOAD_INVALID", "only the last chunk may be shorter than OCI-Chunk-Min-Length")
+        raise RefusalError(416, "BLOB_UPLOAD_INVALID", "only the last chunk may be shorter than OCI-Chunk-Min-Length")
     before = upload.length
     _append(call, upload)
     received = upload.length - before
@@ -124,10 +124,10 @@ def _expected_length(call: Call, upload: Upload) -> int | None:
         return None
     found = _CONTENT_RANGE.fullmatch(text.strip())
     if found is None:
-        raise Refusal(400, "BLOB_UPLOAD_INVALID", "Content-Range is written <start>-<end>")
+        raise RefusalError(400, "BLOB_UPLOAD_INVALID", "Content-Range is written <start>-<end>")
     start, end = int(found[1]), int(found[2])
     if start != upload.length or end < start:
-        raise Refusal(
+        raise RefusalError(
             416,
             "BLOB_UPLOAD_INVALID",
             f"the next chunk begins at {upload.length}",
@@ -151,7 +151,7 @@ def _finish(call: Call, repository: Repository, upload: Upload) -> Answer:
     _receive(call, upload)
     try:
         _check(upload, digest)
-    except Refusal:
+    except RefusalError:
         _forget(repository, call.route.reference)
         raise
     repository.contents.keep(upload.spool, digest)
@@ -184,6 +184,4 @@ def _where(call: Call, identifier: str, length: int) -> tuple[tuple[str, str], .
 
 
 def _created(call: Call, digest: Digest) -> Answer:
-    return Answer(
-        201, (("Location", f"/v2/{call.name}/blobs/{digest}"), ("Docker-Content-Digest", str(digest)))
-    )
+    return Answer(201, (("Location", f"/v2/{call.name}/blobs/{digest}"), ("Docker-Content-Digest", str(digest))))

@@ -28,13 +28,10 @@ def _in_child(work: Callable[[], None]) -> None:
 def test_a_signal_is_raised_where_the_program_is(number: signal.Signals) -> None:
     def child() -> None:
         with subject.raised():
-            try:
+            with pytest.raises(KeyboardInterrupt) as caught:  # what knows Ctrl-C knows all of them
                 _send(number)
-            except KeyboardInterrupt as error:  # what knows Ctrl-C knows all of them
-                assert isinstance(error, Interrupted)
-                assert error.number == number
-            else:
-                raise AssertionError("nothing was raised")
+            assert isinstance(caught.value, Interrupted)
+            assert (caught.value.number, caught.value.exit_code) == (number, 128 + number)
 
     _in_child(child)
 
@@ -51,37 +48,54 @@ def test_while_one_is_on_its_way_others_are_ignored(second: signal.Signals) -> N
             _send(second)
         cleaned.append(True)
 
+    def interrupted() -> None:
+        try:
+            _send(signal.SIGTERM)
+        finally:
+            clean()
+
     def child() -> None:
         with subject.raised():
-            try:
-                try:
-                    _send(signal.SIGTERM)
-                finally:
-                    clean()
-            except Interrupted as error:
-                _send(second)
-                assert error.number == signal.SIGTERM
+            with pytest.raises(Interrupted) as caught:
+                interrupted()
+            _send(second)
+            assert caught.value.number == signal.SIGTERM
         assert cleaned == [True]
 
     _in_child(child)
 
 
-def test_one_that_got_lost_does_not_make_deaf() -> None:
+def test_one_that_got_lost_is_raised_again_at_the_next_check(capfd: pytest.CaptureFixture[str]) -> None:
     class Careless:
         def __del__(self) -> None:
-            _send(signal.SIGTERM)  # Python prints what is raised in here, and goes on
+            _send(signal.SIGTERM)  # Python drops what is raised in here
 
     def child() -> None:
         with subject.raised():
-            import sys
-
-            sys.unraisablehook = lambda _: None
+            subject.check()
             careless = Careless()
             del careless
-            with pytest.raises(Interrupted):
-                _send(signal.SIGTERM)
+            for _ in range(2):
+                with pytest.raises(Interrupted) as caught:
+                    subject.check()
+                assert caught.value.number == signal.SIGTERM
 
     _in_child(child)
+    assert capfd.readouterr().err == ""
+
+
+def test_other_things_that_python_drops_are_still_told(capfd: pytest.CaptureFixture[str]) -> None:
+    class Careless:
+        def __del__(self) -> None:
+            raise ZeroDivisionError
+
+    def child() -> None:
+        with subject.raised():
+            careless = Careless()
+            del careless
+
+    _in_child(child)
+    assert "ZeroDivisionError" in capfd.readouterr().err
 
 
 @each_signal

@@ -145,9 +145,7 @@ def test_limits_come_from_the_environment_and_options_beat_them(
     assert (result.code, "GETMODULES_LIMIT_ENTRIES" in result.err) == (2, True)
 
 
-def test_the_limit_of_an_option_beats_that_of_the_environment(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_limit_of_an_option_beats_that_of_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "source").mkdir()
     (tmp_path / "source" / "main.tf").write_text("#\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import threading
 import time
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from getmodules import Client, Phase, Progress
-from getmodules.cli import progress as subject
+from getmodules.cli import interrupt, progress as subject
 from getmodules.cli.render import Console, cells
 from getmodules.errors import ConfigError, PluginContractError
 from tests.commandline import make_plugin
@@ -46,13 +47,27 @@ def _console(stderr: io.StringIO | None = None, **environ: str) -> Console:
         pytest.param("none", Terminal(), "xterm", False, subject.Notices, id="none on a terminal"),
     ],
 )
-def test_which_progress_is_shown(
-    name: str, stderr: io.StringIO, term: str, quiet: bool, kind: type[Progress]
-) -> None:
+def test_which_progress_is_shown(name: str, stderr: io.StringIO, term: str, quiet: bool, kind: type[Progress]) -> None:
     console = _console(stderr, TERM=term)
     console.quiet = quiet
     with subject.shown(name, Client(), console) as shown:
-        assert type(shown) is kind
+        assert isinstance(shown, subject.Attentive)
+        assert type(shown.shown) is kind
+
+
+def test_a_signal_that_got_lost_is_raised_between_pieces_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    err = io.StringIO()
+    attentive = subject.Attentive(subject.Plain(_console(err)))
+    attentive.phase(PACKAGE, Phase.RESOLVING)
+    attentive.advance(PACKAGE, 1)
+    monkeypatch.setattr(interrupt, "_received", [signal.SIGTERM])
+    with pytest.raises(interrupt.Interrupted):
+        attentive.phase(PACKAGE, Phase.UNPACKING)
+    with pytest.raises(interrupt.Interrupted):
+        attentive.advance(PACKAGE, 1)
+    attentive.notice(PACKAGE, "cleaning goes on")
+    attentive.finished(PACKAGE, None)
+    assert err.getvalue() == f"resolving {PACKAGE}\nnote: cleaning goes on\n  address: {PACKAGE}\n"
 
 
 # ------------------------------------------------------------------------------------------------ plugins
@@ -79,18 +94,16 @@ def getmodules_progress():
 """
 
 
-def test_the_progress_of_a_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_plugin(tmp_path / "site", "progress-dots", SINK.format(opened="Dots(stream)"))
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+def test_the_progress_of_a_plugin(site: Path) -> None:
+    make_plugin(site, "progress-dots", SINK.format(opened="Dots(stream)"))
     err = io.StringIO()
     with subject.shown("dots", Client(), _console(err)) as shown:
         shown.phase(PACKAGE, Phase.RESOLVING)
     assert err.getvalue() == "."
 
 
-def test_the_progress_of_a_plugin_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_plugin(tmp_path / "site", "progress-none", SINK.format(opened="None"))
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+def test_the_progress_of_a_plugin_that_is_none(site: Path) -> None:
+    make_plugin(site, "progress-none", SINK.format(opened="None"))
     with (
         pytest.raises(PluginContractError, match="progress-none") as caught,
         subject.shown("dots", Client(), _console()),
@@ -138,9 +151,7 @@ def test_plain_is_a_line_for_each_phase() -> None:
     plain.advance(PACKAGE, 1 << 20)
     plain.phase("bad\x1b[2J", Phase.PUBLISHING)
     plain.finished(PACKAGE, None)
-    assert err.getvalue() == (
-        f"resolving {PACKAGE}\ndownloading {PACKAGE} (3.0 MiB)\npublishing bad\\x1b[2J\n"
-    )
+    assert err.getvalue() == (f"resolving {PACKAGE}\ndownloading {PACKAGE} (3.0 MiB)\npublishing bad\\x1b[2J\n")
 
 
 # -------------------------------------------------------------------------------------------------- line

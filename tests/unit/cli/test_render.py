@@ -168,9 +168,7 @@ def test_whole_makes_harmless_and_never_cuts() -> None:
         pytest.param(False, {"TERM": "xterm"}, False, id="no terminal"),
     ],
 )
-def test_colours_only_where_they_are_seen_and_wanted(
-    terminal: bool, environ: dict[str, str], coloured: bool
-) -> None:
+def test_colours_only_where_they_are_seen_and_wanted(terminal: bool, environ: dict[str, str], coloured: bool) -> None:
     err = Terminal() if terminal else io.StringIO()
     Console(stdout=io.StringIO(), stderr=err, environ=environ).error(ConfigError("wrong"))
     assert err.getvalue().startswith("\x1b[1;31merror\x1b[0m: wrong" if coloured else "error: wrong")

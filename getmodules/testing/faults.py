@@ -1,0 +1,17 @@
+"""The table of all faults: what a registry can be told to do wrong.
+
+``registry.fault("wrong-blob")`` turns one on; ``python -m getmodules.testing.registry --list-faults`` prints them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from getmodules.testing.misbehaviour import blobs, framing, manifests, statuses, tokens, transport, trust
+from getmodules.testing.misbehaviour.fault import Fault, faults_of
+
+_MODULES = (blobs, manifests, trust, tokens, statuses, framing, transport)
+
+#: Name -> fault, in the order in which they are documented.
+FAULTS: Mapping[str, Fault] = MappingProxyType({fault.name: fault for fault in faults_of(*_MODULES)})

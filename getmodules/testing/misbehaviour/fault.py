@@ -1,0 +1,50 @@
+"""What a fault is, and how a function becomes one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import ModuleType
+
+from getmodules.testing.registry.exchange import Exchange
+from getmodules.testing.registry.names import Kind
+
+Perform = Callable[[Exchange], None]
+Concerns = Callable[[Exchange], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A named way to answer wrongly, and which requests it is about."""
+
+    name: str
+    summary: str
+    is_about: Concerns
+    perform: Perform
+
+
+def is_any(exchange: Exchange) -> bool:
+    return True
+
+
+def reads(*kinds: Kind) -> Concerns:
+    """GET requests of these kinds: what a client takes in."""
+    return lambda exchange: exchange.request.method == "GET" and exchange.route.kind in kinds
+
+
+def kinds(*wanted: Kind) -> Concerns:
+    return lambda exchange: exchange.route.kind in wanted
+
+
+def fault(name: str, about: Concerns = is_any) -> Callable[[Perform], Fault]:
+    def made(perform: Perform) -> Fault:
+        summary = " ".join((perform.__doc__ or "").split())
+        assert summary, f"the fault {name} does not say what it does"
+        return Fault(name, summary, about, perform)
+
+    return made
+
+
+def faults_of(*modules: ModuleType) -> Iterator[Fault]:
+    for module in modules:
+        yield from (value for value in vars(module).values() if isinstance(value, Fault))

@@ -1,0 +1,183 @@
+"""The registry as tests use it: it listens, remembers what it was asked, and misbehaves on demand."""
+
+from __future__ import annotations
+
+import ssl
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self, final
+
+from getmodules.digest import Digest
+from getmodules.testing.packages import Package, module_package
+from getmodules.testing.registry.access import Access
+from getmodules.testing.registry.application import Application
+from getmodules.testing.registry.armed import Armed, Arsenal
+from getmodules.testing.registry.call import Behaviour
+from getmodules.testing.registry.connection import Connection
+from getmodules.testing.registry.exchange import Exchange
+from getmodules.testing.registry.layoutstore import LayoutStore
+from getmodules.testing.registry.names import Kind, checked_name, route
+from getmodules.testing.registry.server import Server
+from getmodules.testing.registry.store import Manifest, MemoryStore, Repository, Store
+from getmodules.testing.registry.wire import Request
+
+
+class _NoBody:
+    def read(self, size: int) -> bytes:
+        return b""
+
+
+_NO_BODY = _NoBody()
+
+
+@final
+class Registry:
+    """A registry that listens between :meth:`start` and :meth:`stop`, or inside ``with``.
+
+    :param layout: keep repositories below this directory, each as an OCI image layout; in memory without.
+    :param tls: what :func:`getmodules.testing.tls_context` makes of a certificate and its key; plain http without.
+    :param access: who may do what; everybody everything without.
+    :param behaviour: the choices that the specification leaves to a registry.
+    """
+
+    def __init__(
+        self,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        layout: Path | None = None,
+        tls: ssl.SSLContext | None = None,
+        access: Access | None = None,
+        behaviour: Behaviour | None = None,
+    ) -> None:
+        self._bind, self._tls = (host, port), tls
+        store: Store = MemoryStore() if layout is None else LayoutStore(layout)
+        self._application = Application(store, access or Access(), behaviour or Behaviour())
+        self._arsenal = Arsenal()
+        self._lock = threading.Lock()
+        self._requests: list[Request] = []
+        self._server: Server | None = None
+
+    # ----------------------------------------------------------------------------------------- its life
+
+    def start(self) -> Self:
+        assert self._server is None, "the registry has been started already"
+        self._server = Server(self._serve, *self._bind, tls=self._tls)
+        return self
+
+    def stop(self) -> None:
+        """End every connection, thread and upload. What was pushed stays; :meth:`start` serves it again."""
+        if self._server is not None:
+            self._server.stop()
+            self._server = None
+        for repository in self._application.store.repositories():
+            repository.drop_uploads()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def host(self) -> str:
+        """``127.0.0.1:PORT``, as ``oci://`` addresses name it."""
+        assert self._server is not None, "the registry has not been started"
+        return self._server.authority
+
+    @property
+    def url(self) -> str:
+        """``http://127.0.0.1:PORT``, or ``https://…``."""
+        return f"{'http' if self._tls is None else 'https'}://{self.host}"
+
+    def _serve(self, connection: Connection) -> None:
+        origin = self.url
+        while (incoming := connection.next_request()) is not None:
+            request = incoming.request
+            where = route(request.path)
+            with self._lock:
+                self._requests.append(replace(request, body=_NO_BODY))
+            right = partial(self._application.answer, route=where, realm=f"{origin}/token")
+            exchange = Exchange(incoming, where, origin, connection, right)
+            self._arsenal.perform(exchange)
+            if exchange.is_over:
+                return
+
+    # ----------------------------------------------------------------------------------------- what it saw
+
+    @property
+    def requests(self) -> tuple[Request, ...]:
+        """Every request so far, with its headers as they came (``Authorization`` too)."""
+        with self._lock:
+            return tuple(self._requests)
+
+    def forget_requests(self) -> None:
+        with self._lock:
+            self._requests.clear()
+
+    # ----------------------------------------------------------------------------------------- misbehaving
+
+    def fault(self, name: str, *, times: int | None = None, on: Kind | None = None, to: str | None = None) -> Armed:
+        """Misbehave from now on as ``name`` says (:data:`getmodules.testing.FAULTS`), one fault at a time.
+
+        :param times: only for the next so many requests that it is about; without, until it is ended.
+        :param on: only for requests of this kind, instead of those that the fault is made for.
+        :param to: the origin that hostile answers point to (``https://elsewhere.invalid`` without).
+        """
+        return self._arsenal.arm(name, times=times, on=on, to=to)
+
+    def behave(self) -> None:
+        """End the fault, if there is one."""
+        self._arsenal.disarm()
+
+    # ----------------------------------------------------------------------------------------- its contents
+
+    def push(self, repository: str, package: Package, *tags: str) -> Digest:
+        """Store a package without any request; the digest of its manifest."""
+        for child in package.children:
+            self.push(repository, child)
+        for blob in package.blobs:
+            self.put_blob(repository, blob)
+        return self.put_manifest(repository, package.manifest, package.media_type, *tags)
+
+    def push_module(
+        self,
+        repository: str,
+        tag: str,
+        files: Mapping[str, str | bytes],
+        *,
+        annotations: Mapping[str, str] | None = None,
+    ) -> Digest:
+        """A module package of these files, under a tag; the digest of its manifest."""
+        return self.push(repository, module_package(files, annotations=annotations), tag)
+
+    def put_blob(self, repository: str, data: bytes, algorithm: str = "sha256") -> Digest:
+        return self.repository(repository).add_blob(data, algorithm)
+
+    def put_manifest(self, repository: str, data: bytes, media_type: str, *tags: str) -> Digest:
+        """Any bytes under any media type: nothing is checked, so that tests can store what clients must refuse."""
+        target = self.repository(repository)
+        manifest = Manifest.of(data, media_type)
+        target.add_manifest(data, manifest, *tags)
+        self._application.store.saved(target)
+        return manifest.digest
+
+    def repository(self, name: str) -> Repository:
+        """The repository of this name, made where there is none."""
+        return self._application.store.create(checked_name(name))
+
+    # ----------------------------------------------------------------------------------------- tokens
+
+    def identity_token(self, user: str) -> str:
+        """A refresh token, as ``docker login`` stores it for registries that give them out."""
+        return self._application.tokens.identity(user)
+
+    def expire_tokens(self) -> None:
+        """End every bearer token that was given out."""
+        self._application.tokens.expire()

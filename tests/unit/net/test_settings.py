@@ -1,0 +1,66 @@
+"""Which proxy, which certificates: by host, from an environment that is handed in."""
+
+from __future__ import annotations
+
+import pytest
+
+from getmodules.net.settings import NetSettings
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        pytest.param({}, None, id="none: the authorities that come with requests"),
+        pytest.param({"SSL_CERT_FILE": "a", "REQUESTS_CA_BUNDLE": "b", "CURL_CA_BUNDLE": "c"}, "a", id="SSL_CERT_FILE first"),
+        pytest.param({"REQUESTS_CA_BUNDLE": "b", "CURL_CA_BUNDLE": "c"}, "b", id="then REQUESTS_CA_BUNDLE"),
+        pytest.param({"SSL_CERT_FILE": "", "CURL_CA_BUNDLE": "c"}, "c", id="an empty one is none"),
+    ],
+)
+def test_certificate_authorities_from_the_environment(environ: dict[str, str], expected: str | None) -> None:
+    assert NetSettings.from_environment(environ).ca_for("h", 443) == expected
+
+
+def test_a_hosts_own_authorities_beat_the_general_ones() -> None:
+    settings = NetSettings(ca_file="all", ca_files={"h": "host", "h:5000": "port"})
+    assert settings.ca_for("h", 443) == "host"
+    assert settings.ca_for("h", 5000) == "port"
+    assert settings.ca_for("other", 443) == "all"
+
+
+def test_client_certificates_belong_to_a_host() -> None:
+    settings = NetSettings(client_certificates={"h": "pem", "h:8443": "cert,key"})
+    assert settings.client_certificate_for("h", 443) == "pem"
+    assert settings.client_certificate_for("h", 8443) == ("cert", "key")
+    assert settings.client_certificate_for("x", 443) is None
+
+
+def test_plain_http_is_allowed_host_by_host() -> None:
+    settings = NetSettings(plain_http=frozenset({"a", "b:5000"}))
+    assert settings.allows_plain_http("a", 80)
+    assert settings.allows_plain_http("a", 5000)
+    assert settings.allows_plain_http("b", 5000)
+    assert not settings.allows_plain_http("b", 80)
+
+
+@pytest.mark.parametrize(
+    ("environ", "url", "expected"),
+    [
+        pytest.param({"https_proxy": "http://p:1"}, "https://h/x", "http://p:1", id="by scheme"),
+        pytest.param({"https_proxy": "http://p:1"}, "http://h/x", None, id="not for the other scheme"),
+        pytest.param({"HTTPS_PROXY": "p:1"}, "https://h/x", "http://p:1", id="upper case, without a scheme"),
+        pytest.param({"HTTP_PROXY": "http://p:1"}, "http://h/x", "http://p:1", id="upper case http"),
+        pytest.param({"HTTP_PROXY": "http://p:1", "REQUEST_METHOD": "GET"}, "http://h/x", None, id="httpoxy"),
+        pytest.param({"all_proxy": "http://p:1"}, "http://h/x", "http://p:1", id="for all"),
+        pytest.param({"all_proxy": "http://p:1", "no_proxy": "*"}, "http://h/x", None, id="no_proxy all"),
+        pytest.param({"all_proxy": "http://p:1", "no_proxy": "h"}, "http://h/x", None, id="no_proxy host"),
+        pytest.param({"all_proxy": "http://p:1", "no_proxy": "x, .h.example"}, "http://a.h.example/", None, id="domain"),
+        pytest.param({"all_proxy": "http://p:1", "no_proxy": "h.example"}, "http://a.h.example/", None, id="bare domain"),
+        pytest.param({"all_proxy": "http://p:1", "no_proxy": "example"}, "http://anexample/", "http://p:1", id="no suffix"),
+        pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "10.0.0.0/8"}, "http://10.1.2.3/", None, id="network"),
+        pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "10.0.0.0/8"}, "http://11.1.2.3/", "http://p:1", id="not in it"),
+        pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "h:8080"}, "http://h:8080/", None, id="port"),
+        pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "h:8080"}, "http://h/", "http://p:1", id="another port"),
+    ],
+)
+def test_proxies(environ: dict[str, str], url: str, expected: str | None) -> None:
+    assert NetSettings.from_environment(environ).proxy_for(url) == expected

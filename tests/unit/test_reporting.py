@@ -1,0 +1,74 @@
+"""The caller's progress, which plugins call as well."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from getmodules import Context, Phase, Progress
+from getmodules.reporting import Reporting
+from tests.fakes import FakeGetter, Recorder, client_with, members_of
+
+
+class _Enough(Exception):
+    pass
+
+
+class _Cancels(Progress):
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+        self.ended: list[BaseException | None] = []
+
+    def notice(self, package: str, message: str) -> None:
+        raise self.error
+
+    def finished(self, package: str, error: BaseException | None) -> None:
+        self.ended.append(error)
+
+
+def _notices(context: Context) -> None:
+    context.notice("look")
+
+
+def _swallows(context: Context) -> None:
+    try:
+        context.notice("look")
+    except BaseException as error:
+        raise KeyError("something else") from error
+
+
+def _carries_on(context: Context) -> None:
+    try:
+        context.notice("look")
+    except BaseException as error:
+        assert error
+
+
+@pytest.mark.parametrize("during", [_notices, _swallows, _carries_on])
+@pytest.mark.parametrize("error", [_Enough("now"), KeyboardInterrupt(), SystemExit(3)], ids=lambda e: type(e).__name__)
+def test_cancelling_is_no_plugins_fault(tmp_path: Path, during: Any, error: BaseException) -> None:
+    progress = _Cancels(error)
+    getter = FakeGetter(answer=lambda *_: members_of(), during_fetch=during)
+    with pytest.raises(type(error)) as caught:
+        client_with(getter, progress=progress).get("fake://h/x", tmp_path / "dest")
+    assert caught.value is error
+    assert progress.ended == [error]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reports_reach_the_caller() -> None:
+    recorder = Recorder()
+    reporting = Reporting(recorder)
+    reporting.phase("p", Phase.UNPACKING, 5)
+    reporting.advance("p", 3)
+    reporting.notice("p", "m")
+    reporting.finished("p", None)
+    assert recorder.events == [
+        ("phase", Phase.UNPACKING, 5),
+        ("advance", 3),
+        ("notice", "m"),
+        ("finished", "p", None),
+    ]
+    assert reporting.cancelled_by is None
