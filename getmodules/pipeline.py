@@ -15,7 +15,6 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 from getmodules import demands as demanded
@@ -48,9 +47,10 @@ from getmodules.model import (
     Want,
 )
 from getmodules.plugins import attributed
+from getmodules.net.credentials import from_environment
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
-from getmodules.ports import Context, Network, Phase, Progress
+from getmodules.ports import Context, Credential, Network, Origin, Phase, Progress
 from getmodules.privatedir import Sweeper
 from getmodules.reporting import Reporting
 from getmodules.staging import Staging
@@ -69,6 +69,11 @@ class Means:
     network: Network = field(default_factory=lambda: ClientNetwork(NetSettings()))
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
+    def _credential(self, origin: Origin, path: str) -> Credential | None:
+        """The environment is nearer to the user than a plugin is."""
+        found = from_environment(self.environ, origin)
+        return found or first_credential(self.catalog.credentials, origin, path)
+
     def context(self, package: str, workshops: Workshops, progress: Progress) -> Context:
         return Context(
             package=package,
@@ -76,7 +81,7 @@ class Means:
             deadline=Deadline.after(self.limits.seconds),
             progress=progress,
             cancelled=self.cancelled,
-            credentials=partial(first_credential, self.catalog.credentials),
+            credentials=self._credential,
             workshop=workshops.open,
             network=self.network,
             environ=self.environ,

@@ -63,6 +63,4 @@ def _hashes(path: str) -> tuple[str | None, str | None]:
 def _is_zip(path: Path) -> bool:
     from getmodules.localfile import read_file
 
-    for chunk in read_file(path):
-        return chunk.startswith(_ZIP_STARTS)
-    return False
+    return next(read_file(path), b"").startswith(_ZIP_STARTS)

@@ -17,6 +17,7 @@ from getmodules.ports import Phase, Progress
 
 if TYPE_CHECKING:
     from getmodules.client import Client
+    from getmodules.guard import Guard
 
 AUTO, PLAIN, NONE = "auto", "plain", "none"
 OURS = (AUTO, PLAIN, NONE)
@@ -54,7 +55,8 @@ def _of_a_plugin(name: str, client: Client, console: Console) -> Progress:
             f"there is no progress {name!r}",
             hint=f"did you mean {near}?" if near else f"known: {', '.join(known)}",
         )
-    return sinks[name].open(console.stderr)
+    sink = sinks[name]
+    return Guarded(sink.open(console.stderr), sink.plugin.guard, f"progress {name!r}")
 
 
 class Attentive(Progress):
@@ -76,6 +78,27 @@ class Attentive(Progress):
 
     def finished(self, package: str, error: BaseException | None) -> None:
         self.shown.finished(package, error)
+
+
+class Guarded(Progress):
+    """A plugin's way to show progress: what it raises is the plugin's fault, not ours."""
+
+    def __init__(self, shown: Progress, guard: Guard, where: str) -> None:
+        self._shown = shown
+        self._guard = guard
+        self._where = where
+
+    def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
+        self._guard.call(self._where, self._shown.phase, package, phase, total)
+
+    def advance(self, package: str, amount: int) -> None:
+        self._guard.call(self._where, self._shown.advance, package, amount)
+
+    def notice(self, package: str, message: str) -> None:
+        self._guard.call(self._where, self._shown.notice, package, message)
+
+    def finished(self, package: str, error: BaseException | None) -> None:
+        self._guard.call(self._where, self._shown.finished, package, error)
 
 
 class Notices(Progress):

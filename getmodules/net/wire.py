@@ -117,7 +117,8 @@ class Answer:
 
 def _check_framing(response: requests.Response) -> int | None:
     """The announced length; ``None`` where the body says itself when it ends."""
-    if response.raw._original_response.msg.defects:
+    original = response.raw._original_response
+    if original is not None and original.msg.defects:
         raise NetworkError("the headers of the answer are broken, or end in the middle")
     headers = response.raw.headers
     lengths = headers.getlist("Content-Length")

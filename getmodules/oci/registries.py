@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import ssl
 import threading
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from getmodules.oci.realm import address_class
@@ -15,7 +17,9 @@ from getmodules.ports import Context, Credential, Origin
 if TYPE_CHECKING:
     from getmodules.net.session import Session
     from getmodules.oci.auth import Tokens
+    from getmodules.oci.dockerconfig import DockerCredentials
 
+_log = logging.getLogger("getmodules")
 _DOCKER_HUB = frozenset({"docker.io", "index.docker.io", "registry-1.docker.io"})
 _DOCKER_API = "registry-1.docker.io"
 #: How long a loopback port may stay silent before it is taken for one that does not speak TLS.
@@ -29,6 +33,7 @@ class Registries:
         self._lock = threading.Lock()
         self._schemes: dict[str, str] = {}
         self._tokens: Tokens | None = None
+        self._files: DockerCredentials | None = None
 
     def __call__(self, registry: str, repository: str, context: Context) -> Repository:
         from getmodules.oci.client import RegistryClient
@@ -43,8 +48,22 @@ class Registries:
 
         with self._lock:
             if self._tokens is None:
-                self._tokens = Tokens(session, find_credential)
+                self._tokens = Tokens(session, self.find_credential)
             return self._tokens
+
+    def find_credential(self, registry: Origin, repository: str, context: Context) -> Credential | None:
+        """Environment and plugins first, then the files that docker, podman and oras share."""
+        found = context.credentials(registry, f"/{repository}")
+        return found or self.files(context).lookup(registry_name(registry), repository)
+
+    def files(self, context: Context) -> DockerCredentials:
+        """One for all, since it remembers what files and helpers said."""
+        from getmodules.oci.dockerconfig import DockerCredentials
+
+        with self._lock:
+            if self._files is None:
+                self._files = DockerCredentials(context.environ, warn=partial(_log.warning, "%s"))
+            return self._files
 
     def _scheme(self, registry: str, session: Session) -> str:
         with self._lock:
@@ -55,6 +74,12 @@ class Registries:
             with self._lock:
                 self._schemes[registry] = known
         return known
+
+
+def registry_name(origin: Origin) -> str:
+    """As credential files spell it: with its port only where that is not the scheme's own."""
+    host = f"[{origin.host}]" if ":" in origin.host else origin.host
+    return host if origin.port == {"http": 80, "https": 443}[origin.scheme] else f"{host}:{origin.port}"
 
 
 def _has_port(registry: str) -> bool:
@@ -97,16 +122,3 @@ def api_location(registry: str, repository: str) -> tuple[str, str]:
     if registry in _DOCKER_HUB:
         return _DOCKER_API, repository if "/" in repository else f"library/{repository}"
     return registry, repository
-
-
-def find_credential(registry: Origin, repository: str, context: Context) -> Credential | None:
-    """Environment and plugins first, then the files that docker, podman and oras share."""
-    from getmodules.oci.dockerconfig import DockerCredentials
-
-    found = context.credentials(registry, f"/{repository}")
-    if found is not None:
-        return found
-    standard = {"http": 80, "https": 443}[registry.scheme]
-    host = f"[{registry.host}]" if ":" in registry.host else registry.host
-    name = host if registry.port == standard else f"{host}:{registry.port}"
-    return DockerCredentials(context.environ, warn=context.notice).lookup(name, repository)

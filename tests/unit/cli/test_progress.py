@@ -14,7 +14,7 @@ from getmodules import Client, Phase, Progress
 from getmodules.cli import interrupt, progress as subject
 from getmodules.cli.render import Console, cells
 from getmodules.errors import ConfigError, PluginContractError
-from tests.commandline import make_plugin
+from tests.commandline import call, make_plugin
 
 PACKAGE = "https://example.com/a/b/vpc.zip"
 
@@ -100,6 +100,39 @@ def test_the_progress_of_a_plugin(site: Path) -> None:
     with subject.shown("dots", Client(), _console(err)) as shown:
         shown.phase(PACKAGE, Phase.RESOLVING)
     assert err.getvalue() == "."
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments"),
+    [
+        ("phase", (PACKAGE, Phase.RESOLVING)),
+        ("advance", (PACKAGE, 1)),
+        ("notice", (PACKAGE, "m")),
+        ("finished", (PACKAGE, None)),
+    ],
+)
+def test_what_the_progress_of_a_plugin_raises_is_its_own_fault(
+    method: str, arguments: tuple[object, ...], site: Path
+) -> None:
+    source = (
+        SINK.format(opened="Dots(stream)")
+        .replace("def phase", f"def {method}")
+        .replace("self, package, phase, total=None", "self, *arguments")
+    )
+    make_plugin(site, "progress-raising", source.replace('self.stream.write(".")', "raise ZeroDivisionError"))
+    with subject.shown("dots", Client(), _console()) as shown, pytest.raises(PluginContractError) as caught:
+        getattr(shown, method)(*arguments)
+    assert caught.value.code == "plugin-contract"
+    assert "progress-raising 1.0" in caught.value.message
+
+
+def test_a_progress_that_raises_leaves_nothing_behind(site: Path, here: Path) -> None:
+    source = SINK.format(opened="Dots(stream)").replace('self.stream.write(".")', "raise ZeroDivisionError")
+    make_plugin(site, "progress-raising", source)
+    result = call("get", "./tree", "dest", "--progress", "dots", "--json")
+    assert result.code == 1
+    assert result.object["error"]["code"] == "plugin-contract"
+    assert not any(path.name.startswith((".getmodules", "dest")) for path in here.iterdir())
 
 
 def test_the_progress_of_a_plugin_that_is_none(site: Path) -> None:
