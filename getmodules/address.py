@@ -67,7 +67,10 @@ def parse(text: str) -> SourceAddress:
     if not package:
         raise AddressError("there is no package in this address", address=redact_address(text))
     return SourceAddress(
-        force=force, body=package, subdir=clean_subdir(subdir), arguments=parse_query(query) if question else Arguments()
+        force=force,
+        body=package,
+        subdir=clean_subdir(subdir),
+        arguments=parse_query(query) if question else Arguments(),
     )
 
 
@@ -82,7 +85,9 @@ def _check_characters(text: str) -> None:
         raise AddressError(f"an address of {len(text):,} characters; at most {MAX_LENGTH:,} are allowed")
     odd = next((c for c in text if not c.isprintable()), None)
     if odd is not None:
-        raise AddressError(f"the address has a control or invisible character, {ascii(odd)}", address=printable(redact_address(text)))
+        raise AddressError(
+            f"the address has a control or invisible character, {odd!a}", address=printable(redact_address(text))
+        )
     if text != text.strip():
         raise AddressError("the address begins or ends with a blank", address=redact_address(text))
 

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
-from getmodules.address import check_url, parse
-from getmodules.digest import Digest
 from getmodules.errors import AddressError
 from getmodules.model import (
     CORE_ARGUMENTS,
@@ -33,6 +31,7 @@ from getmodules.model import (
 from getmodules.plugins import Plugin
 from getmodules.ports import Context, Credential, Fetched, Origin, Progress, Shorthand
 from getmodules.redact import Secret, printable, redact
+from getmodules.soundness import is_sound_blob, is_sound_demand, is_url
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 
@@ -87,7 +86,7 @@ class BoundGetter:
             raise self.plugin.guard.violation(
                 "check must return a PackageAddress of its own with the same arguments, or None"
             )
-        if checked.url != package.url and not _is_url(checked.url):
+        if checked.url != package.url and not is_url(checked.url):
             raise self.plugin.guard.violation(f"check returned what is no URL: {printable(redact(checked.url))!r}")
         return checked
 
@@ -111,7 +110,7 @@ class BoundGetter:
     def demands(self, package: PackageAddress) -> tuple[Demand, ...]:
         result = self._optional("demands", package)
         demands: tuple[Any, ...] = () if result is None else self.plugin.guard.collect("demands", result)
-        if not all(map(_is_sound_demand, demands)):
+        if not all(map(is_sound_demand, demands)):
             raise self.plugin.guard.violation("demands must yield Demand values, those of bytes with a digest")
         return demands
 
@@ -135,7 +134,7 @@ class BoundGetter:
         if not self._is_sound(package):
             raise self.plugin.guard.violation("resolve returned a Pin of no package of its own")
         try:
-            if package.arguments.only(*CORE_ARGUMENTS) or not _is_url(package.url):
+            if package.arguments.only(*CORE_ARGUMENTS) or not is_url(package.url):
                 raise AddressError("it is no URL, or it has arguments of the core")
             self.check(package)
         except AddressError as error:
@@ -165,7 +164,7 @@ class BoundGetter:
         return result
 
     def _blob(self, blob: Blob) -> Blob:
-        if not _is_sound(blob):
+        if not is_sound_blob(blob):
             raise self.plugin.guard.violation("fetch returned a Blob with fields of wrong types")
         return replace(blob, chunks=self.plugin.guard.chunks("fetch", blob.chunks))
 
@@ -178,39 +177,6 @@ class BoundGetter:
     def _optional(self, method: str, *arguments: object) -> Any:
         function = self.plugin.guard.call(method, getattr, self.offer, method, None)
         return None if function is None else self.plugin.guard.call(method, function, *arguments)
-
-
-def _is_url(text: str) -> bool:
-    """Whether ``text`` is a URL and nothing else, that reads back as what it is."""
-    try:
-        check_url(text)
-        address = parse(text)
-    except AddressError:
-        return False
-    return address.body == text and not address.subdir and not address.arguments
-
-
-def _is_sound(blob: Any) -> bool:
-    """Whether the fields have the types that they are annotated with; a plugin need not be type-checked."""
-    return (
-        (blob.size is None or (type(blob.size) is int and blob.size >= 0))
-        and isinstance(blob.digests, tuple)
-        and all(isinstance(digest, Digest) for digest in blob.digests)
-        and all(text is None or isinstance(text, str) for text in (blob.name, blob.media_type, blob.format))
-        and isinstance(blob.key, str)
-    )
-
-
-def _is_sound_demand(demand: Any) -> bool:
-    if not isinstance(demand, Demand) or not isinstance(demand.gate, Gate):
-        return False
-    texts: tuple[object, ...] = (demand.check, demand.value, demand.by)
-    if not all(isinstance(text, str) for text in texts):
-        return False
-    try:
-        return demand.gate is not Gate.BYTES or bool(Digest.parse(demand.value, weak=True))
-    except ValueError:
-        return False
 
 
 def bind_getter(plugin: Plugin, offer: Any) -> BoundGetter:
@@ -323,9 +289,7 @@ class BoundProgress:
         return progress
 
 
-def first_credential(
-    credentials: Iterable[BoundCredentials], origin: Origin, path: str
-) -> Credential | None:
+def first_credential(credentials: Iterable[BoundCredentials], origin: Origin, path: str) -> Credential | None:
     """The first answer wins; ``None`` means: not mine, ask the next."""
     answers: Iterator[Credential | None] = (each.lookup(origin, path) for each in credentials)
     return next((answer for answer in answers if answer is not None), None)

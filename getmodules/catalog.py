@@ -109,7 +109,9 @@ class Catalog:
 
     def unpacker_for_media_type(self, media_type: str) -> BoundUnpacker | None:
         essence = media_type.partition(";")[0].strip().lower()
-        return self.media_types[essence] if essence in self.media_types else None
+        if essence not in self.media_types:
+            return None
+        return self.media_types[essence]
 
     def layer_formats(self) -> Mapping[str, str]:
         """Format names by layer media type, ours first; a media type that two plugins claim is nobody's."""

@@ -134,7 +134,9 @@ def _nobody_knows(address: SourceAddress, catalog: Catalog) -> GetModulesError:
             f"{shown!r} is not complete", hint=f"write {scheme.lower()}{slashes}{redact_address(rest.lstrip('/'))}"
         )
     if body.startswith("~"):
-        return AddressError(f"{shown!r} begins with '~'", hint="the shell expands ~ at the start of a word; write the path")
+        return AddressError(
+            f"{shown!r} begins with '~'", hint="the shell expands ~ at the start of a word; write the path"
+        )
     if colon and scheme.isalnum() and not rest.startswith(("/", "\\")) and "@" not in body and "." not in scheme:
         return catalog.unknown_scheme(scheme.lower())
     hint = f"for a directory write ./{shown}"
@@ -153,9 +155,7 @@ def _finish(address: SourceAddress, catalog: Catalog, base: str | None, *, check
     name = address.force or scheme
     getter = catalog.getter(name)
     if checksum_file and (address.subdir or address.arguments.only(*CORE_ARGUMENTS)):
-        raise AddressError(
-            f"the address of a checksum file has no subdirectory and no {', '.join(CORE_ARGUMENTS)}"
-        )
+        raise AddressError(f"the address of a checksum file has no subdirectory and no {', '.join(CORE_ARGUMENTS)}")
     arguments = _check_core_arguments(address.arguments, catalog, base)
     url = str(check_url(f"{scheme}{colon}{rest}"))
     package = PackageAddress(getter=name, url=url, arguments=arguments, forced=address.force is not None)

@@ -61,9 +61,7 @@ class Journey:
             target = detect_elsewhere(elsewhere.address, catalog)
         own = self.package.arguments.only(*CORE_ARGUMENTS)
         theirs = target.package.arguments
-        package = target.package.with_arguments(
-            merge_arguments(theirs.without(*own).items_typed, own.items_typed)
-        )
+        package = target.package.with_arguments(merge_arguments(theirs.without(*own).items_typed, own.items_typed))
         conflict = "checksum" in own and parse_checksum(theirs) is not None
         return Journey(
             package=catalog.getter(package.getter).check(package),

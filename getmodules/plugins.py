@@ -49,11 +49,7 @@ class Selection:
         names = {_comparable(name), _comparable(distribution)}
         if names & set(map(_comparable, self.without)):
             return "taken out with --no-plugin"
-        if (
-            self.only is not None
-            and distribution != FIRST_PARTY
-            and not names & set(map(_comparable, self.only))
-        ):
+        if self.only is not None and distribution != FIRST_PARTY and not names & set(map(_comparable, self.only)):
             return "GETMODULES_PLUGINS does not name it"
         return None
 
@@ -196,9 +192,7 @@ def _register(manager: PluginManager, plugin: Plugin, implementation: object) ->
             f"{plugin.guard}: {printable(str(error))}", hint=f"the hooks are: {', '.join(REQUIRED)}"
         ) from error
     hooks = {caller.name for caller in manager.get_hookcallers(implementation) or ()}
-    if unmarked := sorted(
-        name for name in dir(implementation) if name.startswith("getmodules_") and name not in hooks
-    ):
+    if unmarked := sorted(name for name in dir(implementation) if name.startswith("getmodules_") and name not in hooks):
         raise PluginLoadError(
             f"{plugin.guard}: {', '.join(unmarked)} is not marked as a hook, or is none",
             hint=f"mark it with @getmodules.hookimpl; the hooks are: {', '.join(REQUIRED)}",

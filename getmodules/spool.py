@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from getmodules.digest import Digest
-from getmodules.errors import NetworkError
+from getmodules.errors import DigestMismatchError, GetModulesError, NetworkError
 from getmodules.limits import Limits
 from getmodules.model import Archive, Blob
 from getmodules.oserrors import translated
@@ -55,11 +55,18 @@ def received(blob: Blob, context: Context) -> Iterator[bytes]:
         if size > limit:
             raise context.limits.exceeded("download_bytes", "the download")
         if blob.size is not None and size > blob.size:
-            raise NetworkError(f"the source announced {blob.size:,} bytes and sends more")
+            raise _other_size(blob, f"the source announced {blob.size:,} bytes and sends more")
         context.advance(len(chunk))
         yield chunk
     if blob.size is not None and size < blob.size:
-        raise NetworkError(f"the source announced {blob.size:,} bytes and sent {size:,}", hint="try again")
+        raise _other_size(blob, f"the source announced {blob.size:,} bytes and sent {size:,}")
+
+
+def _other_size(blob: Blob, message: str) -> GetModulesError:
+    """Where the protocol promised a digest, another size is other content; else the line may have been cut."""
+    if blob.digests:
+        return DigestMismatchError(message, hint=f"it cannot be {blob.digests[0]}, which was promised")
+    return NetworkError(message, hint="try again")
 
 
 def _write_all(write: Callable[[memoryview], int | None], chunk: bytes) -> None:

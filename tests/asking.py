@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from getmodules.testing import Registry
 
@@ -50,7 +50,7 @@ class Client:
         else:
             self._connection = http.client.HTTPSConnection(registry.host, timeout=SECONDS, context=tls)
 
-    def __enter__(self) -> Client:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:

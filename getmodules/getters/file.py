@@ -16,10 +16,10 @@ from urllib.parse import quote
 from getmodules.address import check_url
 from getmodules.errors import AddressError, UnsafeContentError
 from getmodules.hookspecs import hookimpl
+from getmodules.localfile import read_file, unreadable
 from getmodules.model import Blob, Members, PackageAddress, Pin, Want
 from getmodules.ports import Context, Detector, Getter, Shorthand
 from getmodules.redact import printable
-from getmodules.localfile import read_file, unreadable
 from getmodules.tree import members_of
 
 _PATH = re.compile(r"\.{1,2}(?:/.*)?|/(?!/).*", re.DOTALL)
@@ -93,9 +93,7 @@ class FileGetter:
         if stat.S_ISDIR(status.st_mode):
             return members_of(path)
         if not stat.S_ISREG(status.st_mode):
-            raise UnsafeContentError(
-                f"{printable(str(path))!r} is a device, fifo or socket", part="special-file"
-            )
+            raise UnsafeContentError(f"{printable(str(path))!r} is a device, fifo or socket", part="special-file")
         # Resolved, because the path itself may be a link to the archive; what it leads to must be a file still.
         return Blob(chunks=read_file(path.resolve()), size=status.st_size, name=path.name)
 

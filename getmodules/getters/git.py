@@ -53,7 +53,9 @@ def _check_arguments(package: PackageAddress) -> None:
         raise AddressError(f"depth is a positive whole number, not {printable(depth)!r}")
     submodules = arguments.get("submodules")
     if submodules not in (None, "false"):
-        raise AddressError(f"submodules can only be false, not {printable(submodules)!r}", hint="they are on by default")
+        raise AddressError(
+            f"submodules can only be false, not {printable(submodules)!r}", hint="they are on by default"
+        )
     sshkey = arguments.get("sshkey")
     if sshkey is not None:
         _check_sshkey(sshkey, check_url(package.url).scheme)
@@ -64,9 +66,7 @@ def check_ref(ref: str) -> None:
     if not ref:
         raise AddressError("ref is empty", hint="leave it out for the repository's default branch")
     if not _REF.fullmatch(ref) or _REF_NEVER.search(ref):
-        raise AddressError(
-            f"{printable(ref)!r} is not a git ref", hint="a branch, a tag, a commit, or refs/… in full"
-        )
+        raise AddressError(f"{printable(ref)!r} is not a git ref", hint="a branch, a tag, a commit, or refs/… in full")
 
 
 def _check_sshkey(value: str, scheme: str) -> None:

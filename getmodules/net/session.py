@@ -6,14 +6,16 @@ Everything that speaks HTTP goes through here: archives, registries, tokens.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from urllib.parse import urljoin, urlsplit
 
 from getmodules.address import check_url
 from getmodules.errors import AddressError, FetchError, NetworkError, RateLimitedError, UnsafeContentError
 from getmodules.net.outcome import TRANSIENT, body_text, failed, retry_after
-from getmodules.net.wire import AddressCheck, Answer, Wire, shown_host
+from getmodules.net.reach import no_further_in_than
+from getmodules.net.wire import AddressCheck, Answer, SizedBody, Wire, shown_host
 from getmodules.ports import Context, Origin
 from getmodules.redact import printable, redact
 
@@ -44,7 +46,7 @@ class Call:
     method: str
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes | Callable[[], Iterable[bytes]] | None = field(default=None, repr=False)
+    body: bytes | Callable[[], SizedBody] | None = field(default=None, repr=False)
     grant: Grant | None = None
     #: Statuses besides 2xx that the caller wants to see.
     accept: frozenset[int] = frozenset()
@@ -53,6 +55,8 @@ class Call:
     #: Whether the request may be sent again though its answer was lost.
     replayable: bool | None = None
     check_address: AddressCheck | None = None
+    #: A body that must be no larger than this is read as part of the call, so that a broken one is asked for again.
+    read: int | None = None
 
     @property
     def may_replay(self) -> bool:
@@ -72,6 +76,8 @@ class Session:
             last = attempt == self.settings.tries or not call.may_replay
             try:
                 answer = self._follow(call, context)
+                if call.read is not None and answer.status < 300:
+                    answer.read(call.read)
             except NetworkError as error:
                 if last or error.part == "certificate" or context.deadline.remaining() <= 0:
                     raise
@@ -104,14 +110,14 @@ class Session:
 
     def _follow(self, call: Call, context: Context) -> Answer:
         """One try: the request, and where redirects lead."""
-        method, url, body = call.method, call.url, call.body
+        method, url, body, check = call.method, call.url, call.body, call.check_address
         for _ in range(MAX_REDIRECTS + 1):
             headers = dict(call.headers)
             if call.grant is not None and origin_of(url) == call.grant.origin:
                 headers.update(call.grant.headers)
             sent = body() if callable(body) else body
             answer = self._wire.exchange(
-                method, url, context, headers=headers, body=sent, check_address=call.check_address
+                method, url, context, headers=headers, body=sent, check_address=check
             )
             if answer.status not in _REDIRECTS or answer.status in call.accept or "Location" not in answer.headers:
                 return answer
@@ -119,8 +125,17 @@ class Session:
             answer.close()
             if answer.status == 303 or (answer.status in (301, 302) and method == "POST"):
                 method, body = "GET", None
+            if origin_of(target) != origin_of(url) and not self.settings.proxy_for(target):
+                check = no_further_in_than(origin_of(call.url), partial(_too_far_in, url))
             url = target
-        raise NetworkError(f"more than {MAX_REDIRECTS} redirects, the last to {shown_host(url)}")
+        raise FetchError(f"more than {MAX_REDIRECTS} redirects, the last to {shown_host(url)}", part="too-many-hops")
+
+
+def _too_far_in(url: str, kind: str, address: str) -> UnsafeContentError:
+    return UnsafeContentError(
+        f"{shown_host(url)} redirects to the {kind} address {address}, which is further in than it is itself",
+        part="elsewhere",
+    )
 
 
 def redirect_target(answer: Answer) -> str:

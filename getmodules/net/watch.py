@@ -25,6 +25,7 @@ _IDLE_SECONDS = 2.0
 
 class _State(Enum):
     HEADERS = "headers"
+    #: Of the answer, or of the request: bytes must go over the line.
     BODY = "body"
     AWAY = "away"
 
@@ -71,6 +72,10 @@ class Watch:
 
     def received(self, amount: int) -> None:
         self._received += amount
+
+    def sent(self) -> None:
+        """The request's body is on its way as a whole: from here on the server has its time for an answer."""
+        self._since, self._state = time.monotonic(), _State.HEADERS
 
     def away(self) -> None:
         """The reader is busy elsewhere: its time is not the server's."""

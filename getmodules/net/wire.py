@@ -33,6 +33,8 @@ PIECE_BYTES = MIB
 POOL_SIZE = 32
 #: Error bodies, token answers: what is read for people or as one value.
 SMALL_BODY_BYTES = MIB
+#: Small enough that the slowest line that is allowed takes one of them in each window.
+_SENT_AT_ONCE = 16 << 10
 
 #: Judges an address before it is connected to; raises to refuse it.
 AddressCheck = Callable[[str], None]
@@ -45,6 +47,7 @@ class Answer:
         self._response = response
         self._watch = watch
         self._guardian = guardian
+        self._body: bytes | None = None
         self.status: int = response.status_code
         self.url: str = response.url
         self.headers: Mapping[str, str] = response.headers
@@ -85,7 +88,12 @@ class Answer:
             raise self._watch.ended or failure(error) from error
 
     def read(self, limit: int = SMALL_BODY_BYTES) -> bytes:
-        """A body that must be small."""
+        """A body that must be small; read once, and kept."""
+        if self._body is None:
+            self._body = self._read_all(limit)
+        return self._body
+
+    def _read_all(self, limit: int) -> bytes:
         body = bytearray()
         for piece in self.pieces():
             body += piece
@@ -132,6 +140,36 @@ def _check_framing(response: requests.Response) -> int | None:
     return 0 if no_body else int(lengths[0])
 
 
+class SizedBody:
+    """A request's body that is sent while it is read. Its size is known, so no server has to take it in chunks."""
+
+    def __init__(self, pieces: Iterable[bytes], size: int) -> None:
+        self.pieces = pieces
+        self.size = size
+
+
+class _WatchedBody:
+    """What requests sends: as many bytes as were announced, watched like those that come."""
+
+    def __init__(self, body: SizedBody, watch: Watch) -> None:
+        self._body = body
+        self._watch = watch
+
+    def __len__(self) -> int:
+        return self._body.size
+
+    def __iter__(self) -> Iterator[bytes]:
+        self._watch.reading()
+        for piece in self._body.pieces:
+            view = memoryview(piece)
+            for start in range(0, len(view), _SENT_AT_ONCE):
+                part = bytes(view[start : start + _SENT_AT_ONCE])
+                yield part
+                # Asked for more: so the last part was taken.
+                self._watch.received(len(part))
+        self._watch.sent()
+
+
 class Wire:
     """The connections of one client, for any number of threads."""
 
@@ -154,7 +192,7 @@ class Wire:
         context: Context,
         *,
         headers: Mapping[str, str] | None = None,
-        body: bytes | Iterable[bytes] | None = None,
+        body: bytes | SizedBody | None = None,
         check_address: AddressCheck | None = None,
     ) -> Answer:
         """Send one request and take the headers of its answer. Raises ``NetworkError`` where none comes."""
@@ -163,7 +201,8 @@ class Wire:
         self._local.watch, self._local.check_address = watch, check_address
         self._guardian.add(watch)
         try:
-            response = self._send(method, url, context, headers or {}, body)
+            sent = _WatchedBody(body, watch) if isinstance(body, SizedBody) else body
+            response = self._send(method, url, context, headers or {}, sent)
             try:
                 if watch.ended is not None:
                     raise watch.ended
@@ -223,7 +262,7 @@ def failure(error: BaseException) -> NetworkError:
             hint="for a private authority: --ca-file FILE, or SSL_CERT_FILE",
         )
     if isinstance(error, (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError)):
-        return timeout(f"no answer in time: {said}")
+        return timeout("the server said nothing for too long")
     return NetworkError(f"the connection failed: {said}", hint="is the network there, and the host spelled right?")
 
 

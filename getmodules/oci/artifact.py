@@ -13,10 +13,9 @@ from getmodules.digest import Digest
 from getmodules.errors import ContentError, CorruptArchiveError, UnsupportedContentError
 from getmodules.oci.repository import (
     DOCKER_LIST,
-    DOCKER_MANIFEST,
     MANIFEST_BYTES,
+    MANIFEST_TYPES,
     OCI_INDEX,
-    OCI_MANIFEST,
     Descriptor,
     RawManifest,
 )
@@ -72,6 +71,11 @@ class ImagePackage:
 
 def parse(manifest: RawManifest) -> dict[str, Any]:
     """The document, if it is one: strict JSON whose media type is the one it was sent as."""
+    if manifest.media_type not in MANIFEST_TYPES:
+        raise UnsupportedContentError(
+            f"there is {printable(manifest.media_type or 'something without a content type')} where a manifest should be",
+            hint="a login page, or a proxy's? Is this a registry at all?",
+        )
     try:
         document = mapping(loads(manifest.body, "the manifest", MANIFEST_BYTES), "the manifest")
         if required(document, "schemaVersion", integer, "the manifest") != 2:
@@ -93,8 +97,6 @@ def judge(manifest: RawManifest, formats: Mapping[str, str]) -> ModulePackage | 
     document = parse(manifest)
     if manifest.media_type in (OCI_INDEX, DOCKER_LIST) or "manifests" in document:
         raise _index(document)
-    if manifest.media_type not in (OCI_MANIFEST, DOCKER_MANIFEST):
-        raise UnsupportedContentError(f"{printable(manifest.media_type)!r} is no manifest of a package")
     try:
         artifact_type = optional(document, "artifactType", string, "the manifest")
         config = descriptor(required(document, "config", mapping, "the manifest"), "the manifest's config")

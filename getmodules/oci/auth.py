@@ -124,7 +124,7 @@ class Tokens:
         if check_address is not None and self._session.settings.proxy_for(realm):
             check_address = None  # the proxy connects, and it knows its network
         call = _token_call(realm, challenge.parameters.get("service"), scopes, credential)
-        call = replace(call, replayable=True, check_address=check_address)
+        call = replace(call, replayable=True, check_address=check_address, read=SMALL_BODY_BYTES)
         asked = time.monotonic()
         answer = self._session.send(call, context)
         return _read_token(answer, asked)

@@ -77,6 +77,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
         context: Context,
         actions: str = "pull",
         accept: frozenset[int] = frozenset(),
+        read: int | None = None,
     ) -> Answer:
         """One request with the grant that its origin wants; asked for once more with what a 401 wants."""
         registry = origin_of(f"{self.prefix}://{self.hostname}/")
@@ -89,6 +90,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
             grant=grant,
             accept=accept | {401},
             explain=explain_error,
+            read=read,
         )
         answer = self._session.send(call, context)
         # Only the registry itself is answered: a 401 from where it redirected to is nobody we know.
@@ -108,7 +110,9 @@ class RegistryClient(Registry):  # type: ignore[misc]
     def manifest(self, reference: str, context: Context) -> RawManifest:
         headers = {"Accept": ", ".join(MANIFEST_TYPES)}
         url = self._url(self._location.manifest_url(reference))
-        answer = self.do_request(url, "GET", headers=headers, context=context)
+        answer = self.do_request(url, "GET", headers=headers, context=context, read=MANIFEST_BYTES)
+        if answer.status != 200:
+            raise NetworkError(f"{printable(self.hostname)} answered {answer.status} when it was asked for a manifest")
         media_type = answer.headers.get("Content-Type", "").partition(";")[0].strip()
         return RawManifest(media_type=media_type, body=answer.read(MANIFEST_BYTES))
 
@@ -156,7 +160,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
         seen = set()
         for _ in range(MAX_PAGES):
             seen.add(url)
-            answer = self.do_request(url, "GET", context=context)
+            answer = self.do_request(url, "GET", context=context, read=_LIST_BYTES)
             following = _next_page(answer)
             try:
                 yield mapping(loads(answer.read(_LIST_BYTES), what, _LIST_BYTES), what), what

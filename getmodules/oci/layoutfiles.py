@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Protocol, Self
 
 from getmodules.archive.paths import member_path
 from getmodules.archive.tar import read_offsets
@@ -48,7 +48,7 @@ class Part:
         self._shown = shown
         self.size = size
 
-    def __enter__(self) -> Part:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

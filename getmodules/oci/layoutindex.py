@@ -39,7 +39,8 @@ class Index:
                 raise CorruptArchiveError(f"{_WHAT} is not of schema version 2")
             manifests = required(document, "manifests", array_of(mapping), _WHAT)
             entries = tuple(
-                artifact.descriptor(each, f"entry {number} of {_WHAT}") for number, each in enumerate(manifests, start=1)
+                artifact.descriptor(each, f"entry {number} of {_WHAT}")
+                for number, each in enumerate(manifests, start=1)
             )
         except StrictJsonError as error:
             raise CorruptArchiveError(str(error)) from None
@@ -50,7 +51,7 @@ class Index:
         return cls({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": []}, ())
 
     def tagged(self, tag: str) -> Descriptor | None:
-        """What ``tag`` names: by itself, or at the end of one full name (``host/repository:tag``, as containerd writes).
+        """What ``tag`` names: by itself, or at the end of a full name (``host/repository:tag``, as containerd writes).
 
         A layout of one image that nobody gave a name (``skopeo copy … oci:DIRECTORY``) is its ``latest``: there
         is nothing else that could be meant.

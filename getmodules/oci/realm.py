@@ -6,12 +6,11 @@ names whom we trust; what it must not do is aim us, or our credentials, at someb
 
 from __future__ import annotations
 
-import ipaddress
-import socket
 from urllib.parse import urlsplit
 
 from getmodules.address import check_url
 from getmodules.errors import AddressError, AuthenticationError
+from getmodules.net.reach import no_further_in_than
 from getmodules.net.session import origin_of
 from getmodules.net.wire import AddressCheck
 from getmodules.ports import Origin
@@ -35,34 +34,10 @@ def check_realm(realm: str, registry: Origin) -> AddressCheck | None:
         return None
     if registry.scheme == "https" and origin.scheme != "https":
         raise AuthenticationError(f"the registry speaks https, and its realm does not: {shown!r}")
-    allowed = {"public", *_classes_of(registry)}
-
-    def check_address(address: str) -> None:
-        kind = address_class(address)
-        if kind not in allowed:
-            raise AuthenticationError(
-                f"the registry names the realm {shown!r}, which is the {kind} address {address}",
-                hint="a registry in another network has no business there: nothing was sent",
-            )
-
-    return check_address
-
-
-def _classes_of(registry: Origin) -> set[str]:
-    try:
-        found = socket.getaddrinfo(registry.host.strip("[]"), registry.port, type=socket.SOCK_STREAM)
-    except OSError:
-        return set()
-    return {address_class(str(entry[4][0])) for entry in found}
-
-
-def address_class(address: str) -> str:
-    """``public``, or the kind of network that the rest of the world cannot reach."""
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    mapped = getattr(ip, "ipv4_mapped", None)
-    ip = mapped or ip
-    if ip.is_loopback or ip.is_unspecified:
-        return "loopback"
-    if ip.is_link_local:
-        return "link-local"
-    return "public" if ip.is_global and not ip.is_multicast else "private"
+    return no_further_in_than(
+        registry,
+        lambda kind, address: AuthenticationError(
+            f"the registry names the realm {shown!r}, which is the {kind} address {address}",
+            hint="a registry in another network has no business there: nothing was sent",
+        ),
+    )

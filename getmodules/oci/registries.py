@@ -10,7 +10,6 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from getmodules.oci.realm import address_class
 from getmodules.oci.repository import Repository
 from getmodules.ports import Context, Credential, Origin
 
@@ -94,10 +93,12 @@ def _scheme_of(host: str, port: int | None, session: Session) -> str:
 
 
 def is_loopback(host: str) -> bool:
+    import ipaddress
+
     if host == "localhost":
         return True
     with suppress(ValueError):
-        return address_class(host) == "loopback"
+        return ipaddress.ip_address(host).is_loopback
     return False
 
 

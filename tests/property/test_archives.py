@@ -13,8 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from getmodules import GetModulesError
 from getmodules.model import Tree
@@ -29,11 +28,7 @@ TREES = st.dictionaries(NAMES, st.binary(max_size=3_000), max_size=12)
 
 def prefix_free(tree: dict[str, bytes]) -> dict[str, bytes]:
     """Without names that are directories too, or differ in accents only."""
-    return {
-        name: data
-        for name, data in tree.items()
-        if not any(other.startswith(f"{name}/") for other in tree)
-    }
+    return {name: data for name, data in tree.items() if not any(other.startswith(f"{name}/") for other in tree)}
 
 
 def python_zip(tree: dict[str, bytes]) -> bytes:
@@ -65,9 +60,7 @@ def unpacked(data: bytes, kind: str) -> tuple[Tree, dict[str, bytes]]:
 @pytest.mark.parametrize(("kind", "pack"), [("zip", python_zip), ("tar.gz", python_tar)])
 @settings(max_examples=40)
 @given(tree=TREES)
-def test_what_goes_in_comes_out(
-    kind: str, pack: Callable[[dict[str, bytes]], bytes], tree: dict[str, bytes]
-) -> None:
+def test_what_goes_in_comes_out(kind: str, pack: Callable[[dict[str, bytes]], bytes], tree: dict[str, bytes]) -> None:
     tree = prefix_free(tree)
     assert unpacked(pack(tree), kind)[1] == tree
 
@@ -77,7 +70,9 @@ LINK = Z(name=b"l", data=b"d/b", mode=stat.S_IFLNK | 0o777)
 GOOD = {
     "zip": ("zip", zip_bytes(Z(data=TEXT, method=8), Z(name=b"d/b", mode=stat.S_IFREG | 0o755), LINK, comment=b"id")),
     "streamed zip": ("zip", zip_bytes(streamed(Z(data=TEXT, method=8)), streamed(Z(name=b"d/b"), wide=True))),
-    "tar": ("tar", tar_bytes(T(data=TEXT), T(type=b"5", name=b"d/"), T(name=b"d/b", mode=0o755), T(name=b"l", type=b"2", target=b"d/b"))),
+    "tar": ("tar", tar_bytes(
+        T(data=TEXT), T(type=b"5", name=b"d/"), T(name=b"d/b", mode=0o755), T(name=b"l", type=b"2", target=b"d/b")
+    )),
     "PAX": ("tar.gz", gzip.compress(tar_bytes(pax({"path": "x" * 150}), T(data=TEXT), end=END), 9, mtime=0)),
 }  # fmt: skip
 

@@ -251,7 +251,7 @@ def test_a_url(text: str, expected: str) -> None:
         pytest.param("https://h/%2e%2e/b", "'..'", id="encoded dots in the path"),
         pytest.param("https://u%0a@h/x", "control", id="a control character in the user"),
         pytest.param("https://u%zz@h/x", "percent-encoded", id="a bad escape in the user"),
-        pytest.param("https://u\"@h/x", "percent-encoded", id="a quote in the user"),
+        pytest.param('https://u"@h/x', "percent-encoded", id="a quote in the user"),
     ],
 )
 def test_a_url_that_is_refused(text: str, word: str) -> None:

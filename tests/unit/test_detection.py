@@ -114,10 +114,14 @@ def _row(source: str, canonical: str, name: str) -> Any:
         _row("./a.zip?archive=F", "file:///base/a.zip?archive=F", "archive, as Go writes false"),
         _row("./a?archive=false&filename=m.tf", "file:///base/a?archive=false&filename=m.tf", "filename"),
         _row(
-            "./a.zip?checksum=file:./SUMS", "file:///base/a.zip?checksum=file:file:///base/SUMS", "a checksum file's base"
+            "./a.zip?checksum=file:./SUMS",
+            "file:///base/a.zip?checksum=file:file:///base/SUMS",
+            "a checksum file's base",
         ),
         _row(
-            "./a.zip?checksum=file:///SUMS", "file:///base/a.zip?checksum=file:file:///SUMS", "a checksum file by its URL"
+            "./a.zip?checksum=file:///SUMS",
+            "file:///base/a.zip?checksum=file:file:///SUMS",
+            "a checksum file by its URL",
         ),
         _row(
             "./a.zip?checksum=file:https://h.example/S%3Fa=b",
@@ -394,9 +398,7 @@ def test_an_argument_that_is_typed_and_detected_is_there_twice() -> None:
     ],
 )
 def test_a_servers_answer_that_is_no_address_is_no_fault_of_the_user(source: str) -> None:
-    error = refusal(
-        UnsafeContentError, "unsafe-content/elsewhere", detect_elsewhere, source, first_party().catalog
-    )
+    error = refusal(UnsafeContentError, "unsafe-content/elsewhere", detect_elsewhere, source, first_party().catalog)
     assert words_of(error).replace("\n", "").isprintable()
 
 
@@ -445,9 +447,7 @@ SECRET = "S3cr3tS3cr3t"
         pytest.param(f"https://h/x?a=1&%74oken={SECRET}", id="token, encoded"),
         pytest.param(f"https://h/x?passphrase={SECRET}", id="passphrase"),
         pytest.param(f"./a.zip?checksum=file:https://u:{SECRET}@h/x", id="password in the checksum file's address"),
-        pytest.param(
-            f"./a.zip?checksum=file:https%3A%2F%2Fu%3A{SECRET}%40h%2Fx", id="password in an encoded address"
-        ),
+        pytest.param(f"./a.zip?checksum=file:https%3A%2F%2Fu%3A{SECRET}%40h%2Fx", id="password in an encoded address"),
         pytest.param(
             f"./a.zip?checksum=file:https://h/x%3Ftoken%3D{SECRET}", id="token in the checksum file's address"
         ),

@@ -103,6 +103,8 @@ def test_nothing_is_missed_that_importlib_finds() -> None:
     assert expected, "getmodules itself is installed"
 
 
-@pytest.mark.parametrize("name", ["getmodules_example", "getmodules-example", "Getmodules.Example", "getmodules-_.example"])
+@pytest.mark.parametrize(
+    "name", ["getmodules_example", "getmodules-example", "Getmodules.Example", "getmodules-_.example"]
+)
 def test_names_of_distributions_are_compared_as_indexes_do(name: str) -> None:
     assert normalised(name) == "getmodules-example"

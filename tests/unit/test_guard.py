@@ -45,7 +45,9 @@ def _raise(error: BaseException) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [ValueError("v"), SystemExit(1), GeneratorExit(), StopIteration(), _Odd("o")], ids=lambda e: type(e).__name__
+    "error",
+    [ValueError("v"), SystemExit(1), GeneratorExit(), StopIteration(), _Odd("o")],
+    ids=lambda e: type(e).__name__,
 )
 def test_whatever_is_raised_becomes_one_error(error: BaseException) -> None:
     found = refusal(PluginContractError, "plugin-contract", GUARD.call, "the call", _raise, error)
@@ -54,7 +56,9 @@ def test_whatever_is_raised_becomes_one_error(error: BaseException) -> None:
     assert "--no-plugin acme" in (found.hint or "")
 
 
-@pytest.mark.parametrize("error", [ValueError("v"), SystemExit(1), GeneratorExit(), _Odd("o")], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize(
+    "error", [ValueError("v"), SystemExit(1), GeneratorExit(), _Odd("o")], ids=lambda e: type(e).__name__
+)
 def test_whatever_an_iteration_raises_as_well(error: BaseException) -> None:
     found = refusal(PluginContractError, "plugin-contract", list, GUARD.chunks("reading", _Source(b"x", error)))
     assert found.__cause__ is error
@@ -81,17 +85,19 @@ def test_our_own_errors_pass_as_they_are_but_for_secrets() -> None:
 
 
 def test_an_exception_that_cannot_be_shown() -> None:
-    class Mute(Exception):
+    class MuteError(Exception):
         def __str__(self) -> str:
             raise ValueError
 
-    assert described(Mute()) == "Mute: what it says cannot be shown"
+    assert described(MuteError()) == "MuteError: what it says cannot be shown"
     assert described(ValueError()) == "ValueError"
     assert described(ValueError("https://u:pw@h\n")) == "ValueError: https://u:****@h\\n"
 
 
 def test_a_method_that_is_not_there() -> None:
-    assert "AttributeError" in refusal(PluginContractError, "plugin-contract", GUARD.ask, "it", object(), "fetch").message
+    assert (
+        "AttributeError" in refusal(PluginContractError, "plugin-contract", GUARD.ask, "it", object(), "fetch").message
+    )
     assert GUARD.ask("it", "text", "replace", "t", "T") == "TexT"
 
 
@@ -119,9 +125,10 @@ def test_chunks_are_exactly_bytes(chunk: Any, expected: bytes) -> None:
 
 @pytest.mark.parametrize("chunk", ["text", 3, None, [b"x"]], ids=repr)
 def test_chunks_that_are_none(chunk: Any) -> None:
-    assert "where bytes are needed" in refusal(
-        PluginContractError, "plugin-contract", list, GUARD.chunks("reading", [chunk])
-    ).message
+    assert (
+        "where bytes are needed"
+        in refusal(PluginContractError, "plugin-contract", list, GUARD.chunks("reading", [chunk])).message
+    )
 
 
 def test_a_source_is_closed_once_at_its_end() -> None:

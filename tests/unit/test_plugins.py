@@ -89,7 +89,10 @@ def getmodules_getters():
         pytest.param("raise ValueError('no')", PluginLoadError, "ValueError: no", id="raises at import"),
         pytest.param("raise SystemExit(3)", PluginLoadError, "SystemExit: 3", id="ends the program at import"),
         pytest.param(
-            "class Odd(BaseException): pass\nraise Odd('odd')", PluginLoadError, "Odd: odd", id="BaseException at import"
+            "class Odd(BaseException): pass\nraise Odd('odd')",
+            PluginLoadError,
+            "Odd: odd",
+            id="BaseException at import",
         ),
         pytest.param("raise GeneratorExit", PluginLoadError, "GeneratorExit", id="GeneratorExit at import"),
         pytest.param(
@@ -101,7 +104,9 @@ def getmodules_getters():
             "Mute",
             id="an exception that cannot be shown",
         ),
-        pytest.param("raise ValueError('\\x1b[2J\\n')", PluginLoadError, "\\x1b[2J", id="escape sequence in what it says"),
+        pytest.param(
+            "raise ValueError('\\x1b[2J\\n')", PluginLoadError, "\\x1b[2J", id="escape sequence in what it says"
+        ),
         pytest.param("raise ValueError('https://u:pw@h/')", PluginLoadError, "u:****@h", id="password in what it says"),
         pytest.param("", PluginLoadError, "implements no hook", id="no hook"),
         pytest.param(
@@ -109,19 +114,28 @@ def getmodules_getters():
         ),
         pytest.param("def getmodules_getters(): return ()", PluginLoadError, "not marked", id="unmarked hook"),
         pytest.param(
-            "@hookimpl\ndef getmodules_getters(config): return ()", PluginLoadError, "config", id="unknown hook argument"
+            "@hookimpl\ndef getmodules_getters(config): return ()",
+            PluginLoadError,
+            "config",
+            id="unknown hook argument",
         ),
         pytest.param(
             "@hookimpl\ndef getmodules_getters(): pass", PluginContractError, "returned None", id="hook returns None"
         ),
         pytest.param(
-            "@hookimpl\ndef getmodules_getters(): return 3", PluginContractError, "not iterable", id="hook returns a number"
+            "@hookimpl\ndef getmodules_getters(): return 3",
+            PluginContractError,
+            "not iterable",
+            id="hook returns a number",
         ),
         pytest.param(
             "@hookimpl\ndef getmodules_getters(): return 'acme'", PluginContractError, "has no schemes", id="a string"
         ),
         pytest.param(
-            "@hookimpl\ndef getmodules_getters(): raise KeyError('k')", PluginContractError, "KeyError", id="hook raises"
+            "@hookimpl\ndef getmodules_getters(): raise KeyError('k')",
+            PluginContractError,
+            "KeyError",
+            id="hook raises",
         ),
         pytest.param(
             "@hookimpl\ndef getmodules_getters(): raise SystemExit", PluginContractError, "SystemExit", id="hook exits"
@@ -259,7 +273,9 @@ def test_an_entry_point_that_leads_nowhere(site: Site) -> None:
 
 
 def test_an_entry_point_may_name_an_object(site: Site, tmp_path: Path) -> None:
-    source = "class Holder:\n    class Inner:\n        @hookimpl\n        def getmodules_getters(self): return (Getter(),)\n"
+    source = (
+        "class Holder:\n    class Inner:\n        @hookimpl\n        def getmodules_getters(self): return (Getter(),)\n"
+    )
     site.add("acme-plugin", A_GETTER + source + "Holder.it = Holder.Inner()", entries={"it": "acme_plugin:Holder.it"})
     client = site.client()
     assert client.get("acme://x", tmp_path / "dest").files == 0
@@ -388,28 +404,45 @@ PLUGIN_FAULT = (PluginContractError, "plugin-contract")
             _getter("return Blob(chunks=b'abc', name='a.zip')"), PLUGIN_FAULT, "yielded int", id="chunks are bytes"
         ),
         pytest.param(_getter("return Blob(chunks=None, name='a.zip')"), PLUGIN_FAULT, "not iterable", id="no chunks"),
-        pytest.param(_getter("return Blob(chunks=('a',), name='a.zip')"), PLUGIN_FAULT, "yielded str", id="text chunks"),
+        pytest.param(
+            _getter("return Blob(chunks=('a',), name='a.zip')"), PLUGIN_FAULT, "yielded str", id="text chunks"
+        ),
         pytest.param(_getter("return Blob(chunks=(), size=-1)"), PLUGIN_FAULT, "wrong types", id="a negative size"),
         pytest.param(_getter("return Blob(chunks=(), size='9')"), PLUGIN_FAULT, "wrong types", id="a size as text"),
         pytest.param(_getter("return Blob(chunks=(), name=b'x')"), PLUGIN_FAULT, "wrong types", id="a name as bytes"),
-        pytest.param(_getter("return Blob(chunks=(), digests=('x',))"), PLUGIN_FAULT, "wrong types", id="digests as text"),
+        pytest.param(
+            _getter("return Blob(chunks=(), digests=('x',))"), PLUGIN_FAULT, "wrong types", id="digests as text"
+        ),
         pytest.param(_getter("return Members(None)"), PLUGIN_FAULT, "not iterable", id="no members"),
         pytest.param(_getter("return Members(('main.tf',))"), PLUGIN_FAULT, "proper Member", id="members are names"),
         pytest.param(_getter("return Members((Member(b'x'),))"), PLUGIN_FAULT, "proper Member", id="name as bytes"),
-        pytest.param(_getter("return Members((Member('x', 'file'),))"), PLUGIN_FAULT, "proper Member", id="kind as text"),
+        pytest.param(
+            _getter("return Members((Member('x', 'file'),))"), PLUGIN_FAULT, "proper Member", id="kind as text"
+        ),
         pytest.param(_getter("return Members((Member('x', size=-1),))"), PLUGIN_FAULT, "proper Member", id="bad size"),
         pytest.param(
-            _getter("return Members((Member('x', executable=1),))"), PLUGIN_FAULT, "proper Member", id="executable as int"
+            _getter("return Members((Member('x', executable=1),))"),
+            PLUGIN_FAULT,
+            "proper Member",
+            id="executable as int",
         ),
-        pytest.param(_getter("return Members((Member('x', open=3),))"), PLUGIN_FAULT, "proper Member", id="open is a number"),
         pytest.param(
-            _getter("return Members((tuple.__new__(Member, ('x',)),))"), PLUGIN_FAULT, "proper Member", id="half a member"
+            _getter("return Members((Member('x', open=3),))"), PLUGIN_FAULT, "proper Member", id="open is a number"
+        ),
+        pytest.param(
+            _getter("return Members((tuple.__new__(Member, ('x',)),))"),
+            PLUGIN_FAULT,
+            "proper Member",
+            id="half a member",
         ),
         pytest.param(
             _getter("return Members((Member('x', open=lambda: None),))"), PLUGIN_FAULT, "not iterable", id="no content"
         ),
         pytest.param(
-            _getter("return Members((Member('x', open=lambda: ('a',)),))"), PLUGIN_FAULT, "yielded str", id="text content"
+            _getter("return Members((Member('x', open=lambda: ('a',)),))"),
+            PLUGIN_FAULT,
+            "yielded str",
+            id="text content",
         ),
         pytest.param(_getter("return Elsewhere(address=3)"), PLUGIN_FAULT, "not a string", id="elsewhere is a number"),
         pytest.param(
@@ -434,13 +467,18 @@ PLUGIN_FAULT = (PluginContractError, "plugin-contract")
             id="resolve: a pin of nothing",
         ),
         pytest.param(
-            _getter(HARMLESS, _method("resolve", "return Pin(package=PackageAddress(getter='file', url='file:///'), id='1')")),
+            _getter(
+                HARMLESS,
+                _method("resolve", "return Pin(package=PackageAddress(getter='file', url='file:///'), id='1')"),
+            ),
             PLUGIN_FAULT,
             "no package of its own",
             id="resolve: a pin of another getter's",
         ),
         pytest.param(
-            _getter(HARMLESS, _method("resolve", "return Pin(package=PackageAddress(getter='acme', url='x y'), id='1')")),
+            _getter(
+                HARMLESS, _method("resolve", "return Pin(package=PackageAddress(getter='acme', url='x y'), id='1')")
+            ),
             PLUGIN_FAULT,
             "cannot be used",
             id="resolve: a pin of no URL",
@@ -465,15 +503,24 @@ PLUGIN_FAULT = (PluginContractError, "plugin-contract")
             id="check: no URL",
         ),
         pytest.param(
-            _getter(HARMLESS, _method("check", "from dataclasses import replace; return replace(arguments[0], url='acme://x//y?z')")),
+            _getter(
+                HARMLESS,
+                _method("check", "from dataclasses import replace; return replace(arguments[0], url='acme://x//y?z')"),
+            ),
             PLUGIN_FAULT,
             "no URL",
             id="check: more than a URL",
         ),
-        pytest.param(_getter(HARMLESS, _method("demands", "return 3")), PLUGIN_FAULT, "demands", id="demands: a number"),
-        pytest.param(_getter(HARMLESS, _method("demands", "return (3,)")), PLUGIN_FAULT, "Demand", id="demands: numbers"),
         pytest.param(
-            _getter(HARMLESS, _method("demands", "return (Demand(gate=Gate.BYTES, check='c', value='no digest', by='b'),)")),
+            _getter(HARMLESS, _method("demands", "return 3")), PLUGIN_FAULT, "demands", id="demands: a number"
+        ),
+        pytest.param(
+            _getter(HARMLESS, _method("demands", "return (3,)")), PLUGIN_FAULT, "Demand", id="demands: numbers"
+        ),
+        pytest.param(
+            _getter(
+                HARMLESS, _method("demands", "return (Demand(gate=Gate.BYTES, check='c', value='no digest', by='b'),)")
+            ),
             PLUGIN_FAULT,
             "Demand",
             id="demands: no digest for bytes",
@@ -487,7 +534,10 @@ PLUGIN_FAULT = (PluginContractError, "plugin-contract")
         # raising, in each call and while iterated
         *(
             pytest.param(
-                _getter(HARMLESS, _method(method, "raise KeyError('k')")), PLUGIN_FAULT, "KeyError", id=f"{method} raises"
+                _getter(HARMLESS, _method(method, "raise KeyError('k')")),
+                PLUGIN_FAULT,
+                "KeyError",
+                id=f"{method} raises",
             )
             for method in ("check", "demands", "resolve")
         ),
@@ -510,7 +560,9 @@ PLUGIN_FAULT = (PluginContractError, "plugin-contract")
             id="an optional method that raises when it is looked up",
         ),
         pytest.param(
-            _getter("def chunks():\n    yield b'PK'\n    raise OSError('reset')\nreturn Blob(chunks=chunks(), name='a.zip')"),
+            _getter(
+                "def chunks():\n    yield b'PK'\n    raise OSError('reset')\nreturn Blob(chunks=chunks(), name='a.zip')"
+            ),
             PLUGIN_FAULT,
             "OSError: reset",
             id="chunks raise halfway",
@@ -528,7 +580,9 @@ PLUGIN_FAULT = (PluginContractError, "plugin-contract")
             id="members raise halfway",
         ),
         pytest.param(
-            _getter("def data():\n    yield b'x'\n    raise ValueError('half')\nreturn Members((Member('a', open=data),))"),
+            _getter(
+                "def data():\n    yield b'x'\n    raise ValueError('half')\nreturn Members((Member('a', open=data),))"
+            ),
             PLUGIN_FAULT,
             "ValueError: half",
             id="content raises halfway",
@@ -541,14 +595,18 @@ PLUGIN_FAULT = (PluginContractError, "plugin-contract")
         ),
         pytest.param(
             _getter(
-                "class Items(list):\n    def close(self): raise ValueError('stuck')\nreturn Members(Items((Member('a'),)))"
+                "class Items(list):\n    def close(self): raise ValueError('stuck')\n"
+                "return Members(Items((Member('a'),)))"
             ),
             PLUGIN_FAULT,
             "closing raised ValueError: stuck",
             id="close of members raises",
         ),
         pytest.param(
-            _getter("class Chunks(list):\n    def close(self): raise SystemExit\nreturn Blob(chunks=Chunks([b'x']), name='a.zip')"),
+            _getter(
+                "class Chunks(list):\n    def close(self): raise SystemExit\n"
+                "return Blob(chunks=Chunks([b'x']), name='a.zip')"
+            ),
             PLUGIN_FAULT,
             "closing raised SystemExit",
             id="close of chunks raises",
@@ -694,9 +752,7 @@ def test_a_plugin_that_goes_wrong_at_work(
     site: Site, tmp_path: Path, source: str, expected: tuple[type[GetModulesError], str], word: str
 ) -> None:
     site.add("acme-plugin", "from getmodules import Digest\n" + source)
-    client = site.client(
-        limits=Limits(download_bytes=4 << 20, entries=100, file_bytes=4 << 20, total_bytes=8 << 20)
-    )
+    client = site.client(limits=Limits(download_bytes=4 << 20, entries=100, file_bytes=4 << 20, total_bytes=8 << 20))
     error = _fails_to_get(client, tmp_path, "acme://x?a=1")
     assert isinstance(error, expected[0])
     assert error.code == expected[1]
@@ -717,7 +773,9 @@ def test_the_legitimate_words_of_a_plugin_pass_but_for_their_secrets(site: Site,
     site.add(
         "acme-plugin",
         "from getmodules import NotFoundError\n"
-        + _getter("raise NotFoundError('no https://u:S3cr3t@h/\\x1b[2J', hint='see ?token=S3cr3t', address='https://t@h')"),
+        + _getter(
+            "raise NotFoundError('no https://u:S3cr3t@h/\\x1b[2J', hint='see ?token=S3cr3t', address='https://t@h')"
+        ),
     )
     error = _fails_to_get(site.client(), tmp_path)
     assert error.code == "not-found"
@@ -732,7 +790,10 @@ def test_a_close_that_fails_does_not_hide_what_went_wrong_before(
 ) -> None:
     site.add(
         "acme-plugin",
-        _getter("class Items(list):\n    def close(self): raise ValueError('stuck')\nreturn Members(Items((Member('../x'),)))"),
+        _getter(
+            "class Items(list):\n    def close(self): raise ValueError('stuck')\n"
+            "return Members(Items((Member('../x'),)))"
+        ),
     )
     assert _fails_to_get(site.client(), tmp_path).code == "unsafe-content/parent-path"
     assert "stuck" in caplog.text
@@ -742,7 +803,9 @@ def test_a_close_that_fails_does_not_hide_what_went_wrong_before(
     ("fetched", "code"),
     [
         pytest.param("Blob(chunks=Source(), name='no-archive')", "unsupported-content", id="a blob that nobody reads"),
-        pytest.param("Blob(chunks=Source(), name='a.zip', size=1 << 60)", "limit-exceeded/download-bytes", id="too large"),
+        pytest.param(
+            "Blob(chunks=Source(), name='a.zip', size=1 << 60)", "limit-exceeded/download-bytes", id="too large"
+        ),
         pytest.param("Blob(chunks=Source(), name='a.zip')", "corrupt-archive", id="a blob that is no zip"),
         pytest.param("Members(Source())", "plugin-contract", id="members that are none"),
     ],
@@ -750,8 +813,8 @@ def test_a_close_that_fails_does_not_hide_what_went_wrong_before(
 def test_what_a_getter_opened_is_closed_whatever_happens(site: Site, tmp_path: Path, fetched: str, code: str) -> None:
     site.add(
         "acme-plugin",
-        "closed = []\nclass Source:\n    def __iter__(self): return iter((b'x',))\n    def close(self): closed.append(1)\n"
-        + _getter(f"return {fetched}"),
+        "closed = []\nclass Source:\n    def __iter__(self): return iter((b'x',))\n"
+        "    def close(self): closed.append(1)\n" + _getter(f"return {fetched}"),
     )
     client = site.client()
     assert _fails_to_get(client, tmp_path).code == code
@@ -827,7 +890,7 @@ def test_an_error_names_a_plugin_once() -> None:
     with pytest.raises(NetworkError) as caught, attributed(stranger), attributed(stranger):
         raise NetworkError("down")
     assert caught.value.message == "down (brought by plugin 'p' (d 1))"
-    with pytest.raises(ConfigError, match="^wrong$"), attributed(stranger):
+    with pytest.raises(ConfigError, match=r"^wrong$"), attributed(stranger):
         raise ConfigError("wrong")
 
 
@@ -837,8 +900,12 @@ def test_an_error_names_a_plugin_once() -> None:
 @pytest.fixture
 def three(site: Site) -> Site:
     for letter in "abc":
-        site.add(f"{letter}-Plugin", A_GETTER.replace("acme", letter) + A_HOOK, entries={letter: f"{letter}_Plugin"},
-                 module=f"{letter}_Plugin")
+        site.add(
+            f"{letter}-Plugin",
+            A_GETTER.replace("acme", letter) + A_HOOK,
+            entries={letter: f"{letter}_Plugin"},
+            module=f"{letter}_Plugin",
+        )
     return site
 
 
@@ -915,7 +982,9 @@ def test_a_program_brings_its_own_plugins(tmp_path: Path) -> None:
 
 
 def test_a_programs_own_plugin_may_be_a_module(site: Site) -> None:
-    (site.root / "own.py").write_text(f"from getmodules import *\nfrom getmodules import Members, hookimpl\n{A_GETTER}{A_HOOK}")
+    (site.root / "own.py").write_text(
+        f"from getmodules import *\nfrom getmodules import Members, hookimpl\n{A_GETTER}{A_HOOK}"
+    )
     spec = importlib.util.spec_from_file_location("own", site.root / "own.py")
     assert spec is not None
     assert spec.loader is not None

@@ -83,7 +83,8 @@ def test_a_secret_argument(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["ref", "tag", "digest", "depth", "archive", "checksum", "filename", "design", "monkey", "tokens_used", "keys"]
+    "name",
+    ["ref", "tag", "digest", "depth", "archive", "checksum", "filename", "design", "monkey", "tokens_used", "keys"],
 )
 def test_an_argument_that_is_none(name: str) -> None:
     assert not is_secret_argument(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from getmodules.reporting import Reporting
 from tests.fakes import FakeGetter, Recorder, client_with, members_of
 
 
-class _Enough(Exception):
+class _EnoughError(Exception):
     pass
 
 
@@ -40,14 +41,14 @@ def _swallows(context: Context) -> None:
 
 
 def _carries_on(context: Context) -> None:
-    try:
+    with suppress(BaseException):
         context.notice("look")
-    except BaseException as error:
-        assert error
 
 
 @pytest.mark.parametrize("during", [_notices, _swallows, _carries_on])
-@pytest.mark.parametrize("error", [_Enough("now"), KeyboardInterrupt(), SystemExit(3)], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize(
+    "error", [_EnoughError("now"), KeyboardInterrupt(), SystemExit(3)], ids=lambda e: type(e).__name__
+)
 def test_cancelling_is_no_plugins_fault(tmp_path: Path, during: Any, error: BaseException) -> None:
     progress = _Cancels(error)
     getter = FakeGetter(answer=lambda *_: members_of(), during_fetch=during)

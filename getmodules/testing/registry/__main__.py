@@ -30,10 +30,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         registry = _registry(chosen)
         if chosen.fault is not None:
             registry.fault(chosen.fault, times=chosen.fault_times)
+        told_to_end = _told_to_end()
         with registry:
             sys.stdout.write(f"{registry.url}\n")
             sys.stdout.flush()
-            _wait()
+            told_to_end.wait()
     except GetModulesError as error:
         sys.stderr.write(f"{error.message}\n" + (f"{error.hint}\n" if error.hint else ""))
         return error.exit_code
@@ -92,13 +93,12 @@ def _registry(chosen: argparse.Namespace) -> Registry:
     )
 
 
-def _wait() -> None:
-    """Until SIGINT or SIGTERM."""
-    asked = threading.Event()
+def _told_to_end() -> threading.Event:
+    """Set by SIGINT and SIGTERM; from here on neither ends the program in its own way."""
+    told = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: asked.set())
-    while not asked.wait(3600):
-        pass
+        signal.signal(number, lambda *_: told.set())
+    return told
 
 
 if __name__ == "__main__":

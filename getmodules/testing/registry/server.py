@@ -17,6 +17,8 @@ from getmodules.testing.registry.connection import Connection, ConnectionOverErr
 Serve = Callable[[Connection], None]
 _BACKLOG = 128
 _HANDSHAKE_SECONDS = 30
+_FAREWELL_SECONDS = 2
+_PIECE = 64 << 10
 _TLS_HANDSHAKE = 0x16
 
 
@@ -127,6 +129,11 @@ def _speaks_other_protocol(sock: socket.socket, *, tls: bool) -> bool:
         return False
     said = b"this port speaks TLS\n" if tls else b"this port does not speak TLS\n"
     sock.sendall(b"HTTP/1.0 400 Bad Request\r\nContent-Length: %d\r\n\r\n" % len(said) + said)
+    # What was sent is read away: closing over unread bytes resets, and a reset overtakes the answer.
+    sock.shutdown(socket.SHUT_WR)
+    sock.settimeout(_FAREWELL_SECONDS)
+    while sock.recv(_PIECE):
+        pass
     return True
 
 

@@ -6,11 +6,10 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
+from getmodules_example import PACKAGES, ExampleDetector, ExampleGetter, zip_of
 
 import getmodules
 from getmodules import Client, GetModulesError, Limits, Progress
-from getmodules_example import PACKAGES, ExampleDetector, ExampleGetter, zip_of
-
 
 
 @pytest.fixture
@@ -21,9 +20,7 @@ def client() -> Client:
 
 def _files(directory: Path) -> dict[str, bytes]:
     return {
-        path.relative_to(directory).as_posix(): path.read_bytes()
-        for path in directory.rglob("*")
-        if path.is_file()
+        path.relative_to(directory).as_posix(): path.read_bytes() for path in directory.rglob("*") if path.is_file()
     }
 
 
@@ -103,9 +100,7 @@ def test_what_is_expected_must_come(tmp_path: Path, client: Client) -> None:
     assert _refused(tmp_path / "other", client, "hello:moon", expect=good).code == "digest-mismatch"
     wrong = "sha256:" + "0" * 64
     assert _refused(tmp_path / "other", client, "example://hello.zip", expect=wrong).code == "digest-mismatch"
-    assert (
-        _refused(tmp_path / "other", client, f"example://hello.zip?checksum={wrong}").code == "digest-mismatch"
-    )
+    assert _refused(tmp_path / "other", client, f"example://hello.zip?checksum={wrong}").code == "digest-mismatch"
 
 
 @pytest.mark.parametrize(

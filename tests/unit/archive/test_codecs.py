@@ -59,7 +59,9 @@ def test_skippable_frames_of_zstd() -> None:
 
 
 @pytest.mark.parametrize("name", PACK)
-@pytest.mark.parametrize("damage", ["cut", "cut in the trailer", "trailing", "trailing zeros", "flipped", "empty", "text"])
+@pytest.mark.parametrize(
+    "damage", ["cut", "cut in the trailer", "trailing", "trailing zeros", "flipped", "empty", "text"]
+)
 def test_damage_is_refused(name: str, damage: str) -> None:
     packed = PACK[name](DATA)
     middle = len(packed) // 2

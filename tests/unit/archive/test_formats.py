@@ -35,7 +35,7 @@ def test_no_name_suffix_or_media_type_is_claimed_twice() -> None:
 
 
 def test_the_readers_are_imported_by_those_who_unpack() -> None:
-    code = "import sys, getmodules.archive.formats; print(*(m for m in sys.modules if m.startswith('getmodules.archive.')))"
+    code = "import sys, getmodules.archive.formats; print(*(m for m in sys.modules if '.archive.' in m))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["getmodules.archive.formats"]
 
@@ -104,4 +104,6 @@ def test_what_tools_make_is_read_back(packer: str, tree: Path, tmp_path: Path) -
 def _plain(root: Path) -> dict[str, tuple[str, bytes]]:
     """All but directories: git stores none, and their own modes are ours to choose."""
     assert all(stat.S_ISDIR(path.lstat().st_mode) == path.is_dir() or path.is_symlink() for path in root.rglob("*"))
-    return {name: found for name, found in snapshot(root).items() if found[0][0] != "d" and not name.startswith(".git/")}
+    return {
+        name: found for name, found in snapshot(root).items() if found[0][0] != "d" and not name.startswith(".git/")
+    }

@@ -115,7 +115,10 @@ HUGE = LimitExceededError, "limit-exceeded/metadata"
         pytest.param(tar_bytes(T(type=b"S")), UNSUPPORTED, id="sparse"),
         pytest.param(tar_bytes(pax({"GNU.sparse.major": "1"}), A), UNSUPPORTED, id="PAX sparse"),
         pytest.param(tar_bytes(pax({"hdrcharset": "EBCDIC"}), A), UNSUPPORTED, id="charset"),
-        *(pytest.param(tar_bytes(T(type=t)), UNSUPPORTED, id=f"type {t!r}") for t in (b"M", b"V", b"D", b"N", b"X", b"\x80")),
+        *(
+            pytest.param(tar_bytes(T(type=t)), UNSUPPORTED, id=f"type {t!r}")
+            for t in (b"M", b"V", b"D", b"N", b"X", b"\x80")
+        ),
         pytest.param(tar_bytes(T(type=b"2", target=b"b", data=b"x")), STRANGE, id="link with a body"),
         pytest.param(tar_bytes(T(type=b"1", target=b"b", data=b"x")), STRANGE, id="hard link with a body"),
         pytest.param(tar_bytes(T(type=b"5", data=b"x")), STRANGE, id="directory with a body"),
@@ -166,7 +169,9 @@ def test_what_is_not_wanted_is_read_to_the_end(tmp_path: Path) -> None:
     refused(CorruptArchiveError, "corrupt-archive", bytes(data), "tar.gz", tmp_path, "mine")
 
 
-@pytest.mark.parametrize(("kind", "pack"), [("tar.gz", gzip.compress), ("tar.bz2", bz2.compress), ("tar.xz", lzma.compress)])
+@pytest.mark.parametrize(
+    ("kind", "pack"), [("tar.gz", gzip.compress), ("tar.bz2", bz2.compress), ("tar.xz", lzma.compress)]
+)
 def test_codecs_compose(kind: str, pack: object, tmp_path: Path) -> None:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:

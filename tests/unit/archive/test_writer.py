@@ -94,7 +94,9 @@ def test_modes_do_not_depend_on_the_umask(umask: int, place: Path) -> None:
     root = os.open(place, os.O_RDONLY)
     os.umask(umask)
     large = chunks("big", *[b"x" * 300_000] * 9)
-    write_members(Members((file("d/x", executable=True), file("d/y"), large, file("d/e/z"))), [Outlet("", root)], context)
+    write_members(
+        Members((file("d/x", executable=True), file("d/y"), large, file("d/e/z"))), [Outlet("", root)], context
+    )
     os.umask(0o022)
     assert {name: mode for name, (mode, _) in snapshot(place).items()} == {
         "d": "drwxr-xr-x", "d/x": "-rwxr-xr-x", "d/y": "-rw-r--r--", "big": "-rw-r--r--", "d/e": "drwxr-xr-x",
@@ -132,7 +134,14 @@ MODULES = (file("README"), file("mods/a/x"), file("mods/a/deep/y"), file("mods/b
 )
 def test_subdirectories(subdir: str, expected: int | None, tmp_path: Path) -> None:
     if expected is None:
-        refusal(SubdirectoryNotFoundError, "subdirectory-not-found/ambiguous-glob", write, tmp_path, *MODULES, subdirs=(subdir,))
+        refusal(
+            SubdirectoryNotFoundError,
+            "subdirectory-not-found/ambiguous-glob",
+            write,
+            tmp_path,
+            *MODULES,
+            subdirs=(subdir,),
+        )
     else:
         assert write(tmp_path, *MODULES, subdirs=(subdir,))[0].files == expected
 
@@ -163,8 +172,8 @@ def test_a_subdirectory_that_is_not_there(subdir: str, code: str, hint: str | No
 
 def test_a_link_is_no_subdirectory(tmp_path: Path) -> None:
     error = refusal(
-        SubdirectoryNotFoundError, "subdirectory-not-found/not-a-directory", write, tmp_path, file("v2/x"), link("v", "v2"),
-        subdirs=("v",),
+        SubdirectoryNotFoundError, "subdirectory-not-found/not-a-directory", write, tmp_path, file("v2/x"),
+        link("v", "v2"), subdirs=("v",),
     )  # fmt: skip
     assert "a link to 'v2'" in error.message
 
@@ -231,7 +240,8 @@ def test_forty_links_are_followed(tmp_path: Path) -> None:
 def test_a_link_out_of_the_subdirectory_offers_the_whole_package(tmp_path: Path) -> None:
     members = (file("a/x"), link("b/l", "../a/x"))
     error = refusal(UnsafeContentError, ESCAPES, write, tmp_path, *members, subdirs=("b",))
-    assert error.hint and "whole package" in error.hint
+    assert error.hint
+    assert "whole package" in error.hint
 
 
 def test_hard_links_are_copies(tmp_path: Path) -> None:
@@ -267,7 +277,9 @@ def test_refused_kinds(members: tuple[Member, ...], subdir: str, code: str, tmp_
         pytest.param((file("a", b"x" * 11),), {"file_bytes": 10}, "file-bytes", id="announced"),
         pytest.param((chunks("a", b"x" * 6, b"x" * 6),), {"file_bytes": 10}, "file-bytes", id="not announced"),
         pytest.param((file("a"), file("b"), file("c")), {"total_bytes": 14}, "total-bytes", id="total"),
-        pytest.param((file("a"), hardlink("b", "a"), hardlink("c", "a")), {"total_bytes": 14}, "total-bytes", id="copies"),
+        pytest.param(
+            (file("a"), hardlink("b", "a"), hardlink("c", "a")), {"total_bytes": 14}, "total-bytes", id="copies"
+        ),
         pytest.param((file("a"), file("d/b")), {"entries": 2}, "entries", id="directories count"),
         pytest.param((file("a"), link("b", "a"), link("c", "a")), {"entries": 2}, "entries", id="links count"),
         pytest.param((file("a/b/c"),), {"depth": 2}, "depth", id="depth"),
@@ -278,7 +290,8 @@ def test_refused_kinds(members: tuple[Member, ...], subdir: str, code: str, tmp_
 )
 def test_limits(members: tuple[Member, ...], more: dict[str, int], part: str, tmp_path: Path) -> None:
     error = refusal(LimitExceededError, f"limit-exceeded/{part}", write, tmp_path, *members, **more)
-    assert error.hint and f"--limit {part.replace('-', '_')}=" in error.hint
+    assert error.hint
+    assert f"--limit {part.replace('-', '_')}=" in error.hint
 
 
 def test_limits_are_those_of_each_outlet(tmp_path: Path) -> None:
@@ -313,14 +326,14 @@ def test_any_kind_of_bytes_will_do(tmp_path: Path) -> None:
     assert (tmp_path / "0" / "a").read_bytes() == b"123"
 
 
-class Boom(Exception):
+class BoomError(Exception):
     pass
 
 
 def failing(pieces: int) -> Callable[[], Iterator[bytes]]:
     def content() -> Iterator[bytes]:
         yield from [bytes(256 << 10)] * pieces
-        raise Boom
+        raise BoomError
 
     return content
 
@@ -328,16 +341,16 @@ def failing(pieces: int) -> Callable[[], Iterator[bytes]]:
 @pytest.mark.parametrize("pieces", [0, 1, 20], ids=["at once", "early", "with the other hand at work"])
 def test_a_foreign_exception_passes_unchanged_and_stops_everything(pieces: int, tmp_path: Path) -> None:
     many = [file(f"f{n}", b"x" * 4_000) for n in range(100)]
-    with pytest.raises(Boom):
+    with pytest.raises(BoomError):
         write(tmp_path, *many, Member("a", open=failing(pieces)))
 
 
 def test_what_progress_raises_passes_unchanged(tmp_path: Path) -> None:
     class Impatient(Progress):
         def advance(self, package: str, amount: int) -> None:
-            raise Boom
+            raise BoomError
 
-    with pytest.raises(Boom):
+    with pytest.raises(BoomError):
         write(tmp_path, chunks("a", *[bytes(256 << 10)] * 20), progress=Impatient())
 
 
@@ -361,9 +374,7 @@ def test_a_cancelled_operation_ends_soon(tmp_path: Path) -> None:
             cancelled.set()
             yield b""
 
-    refusal(
-        InstallError, "install/cancelled", write, tmp_path, Member("a", open=endless), cancelled=cancelled
-    )
+    refusal(InstallError, "install/cancelled", write, tmp_path, Member("a", open=endless), cancelled=cancelled)
 
 
 @pytest.mark.parametrize("size", [10, 5_000, 4 << 20], ids=["tiny", "small", "large"])
@@ -405,7 +416,12 @@ def test_members_are_closed(tmp_path: Path) -> None:
             closed.append(True)
 
     refusal(
-        UnsafeContentError, "unsafe-content/parent-path", write_members, Members(items()), [Outlet("", tmp_path)], a_context()
+        UnsafeContentError,
+        "unsafe-content/parent-path",
+        write_members,
+        Members(items()),
+        [Outlet("", tmp_path)],
+        a_context(),
     )
     assert closed == [True]
 

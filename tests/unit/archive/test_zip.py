@@ -259,7 +259,10 @@ INNER = zip_bytes(A)
             zip_bytes(replace(ENTRY, stored=raw_deflate(TEXT)[:-3])), CorruptArchiveError, "corrupt-archive", id="short"
         ),
         pytest.param(
-            zip_bytes(replace(ENTRY, stored=raw_deflate(TEXT) + b"x")), CorruptArchiveError, "corrupt-archive", id="rest"
+            zip_bytes(replace(ENTRY, stored=raw_deflate(TEXT) + b"x")),
+            CorruptArchiveError,
+            "corrupt-archive",
+            id="rest",
         ),
         pytest.param(
             zip_bytes(replace(ENTRY, local={"size": 5}, central={"size": 5})),

@@ -39,7 +39,8 @@ def test_an_address_of_a_forge_that_names_no_repository(body: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", ["github.company/o/r", "www.github.com/o/r", "GitHub.com/o/r", "o/r", "github.com:o/r", "github.com.evil/o/r"]
+    "body",
+    ["github.company/o/r", "www.github.com/o/r", "GitHub.com/o/r", "o/r", "github.com:o/r", "github.com.evil/o/r"],
 )
 def test_another_host_is_somebody_elses(body: str) -> None:
     assert _detect(GITHUB, body) is None

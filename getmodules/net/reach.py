@@ -1,0 +1,50 @@
+"""No server may send us further into a network than it is itself.
+
+A redirect, or a realm, that leads from the public internet to a private, link-local or loopback address asks
+things of machines that its author cannot reach: metadata services, consoles, a developer's own ports. The name is
+judged by the address that is then connected to, so that it cannot mean another one a moment later.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Callable
+
+from getmodules.errors import GetModulesError
+from getmodules.net.wire import AddressCheck
+from getmodules.ports import Origin
+
+
+def address_class(address: str) -> str:
+    """``public``, or the kind of network that the rest of the world cannot reach."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    ip = getattr(ip, "ipv4_mapped", None) or ip
+    if ip.is_loopback or ip.is_unspecified:
+        return "loopback"
+    if ip.is_link_local:
+        return "link-local"
+    return "public" if ip.is_global and not ip.is_multicast else "private"
+
+
+def no_further_in_than(origin: Origin, refusal: Callable[[str, str], GetModulesError]) -> AddressCheck:
+    """A check of addresses: public ones, and those of a class that ``origin`` itself has.
+
+    ``refusal`` makes the error from the class and the address that is refused.
+    """
+    allowed = {"public", *_classes_of(origin)}
+
+    def check_address(address: str) -> None:
+        kind = address_class(address)
+        if kind not in allowed:
+            raise refusal(kind, address)
+
+    return check_address
+
+
+def _classes_of(origin: Origin) -> set[str]:
+    try:
+        found = socket.getaddrinfo(origin.host.strip("[]"), origin.port, type=socket.SOCK_STREAM)
+    except OSError:
+        return set()
+    return {address_class(str(entry[4][0])) for entry in found}

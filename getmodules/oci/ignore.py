@@ -1,0 +1,205 @@
+"""``.getmodulesignore``: what stays out of a package, in the language of ``.gitignore``. Pure.
+
+One such file counts, in the directory that is published; those of other directories are files like any other.
+Patterns are matched as bytes, because git does.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+IGNORE_FILE: Final = ".getmodulesignore"
+
+_CLASSES = {
+    b"alnum": rb"0-9A-Za-z",
+    b"alpha": rb"A-Za-z",
+    b"blank": rb" \t",
+    b"cntrl": rb"\x00-\x1f\x7f",
+    b"digit": rb"0-9",
+    b"graph": rb"\x21-\x7e",
+    b"lower": rb"a-z",
+    b"print": rb"\x20-\x7e",
+    b"punct": rb"!-/:-@\[-`{-~",
+    b"space": rb"\x20\t-\r",
+    b"upper": rb"A-Z",
+    b"xdigit": rb"0-9A-Fa-f",
+}
+#: A star inside one component, between what is fixed: the shortest way is always good enough.
+_STAR = object()
+
+
+class _NeverMatchesError(Exception):
+    """A pattern that git takes for broken; to it, as to us, that is one that matches nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    matches: re.Pattern[bytes]
+    negative: bool
+    directories_only: bool
+    #: Compared with the last component alone, wherever that is.
+    by_name: bool
+
+
+class Ignore:
+    """The rules of one file; the last one that matches decides."""
+
+    def __init__(self, text: bytes = b"") -> None:
+        lines = text.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+        self._rules = tuple(filter(None, map(_rule, lines)))
+
+    def leaves_out(self, path: str, *, directory: bool) -> bool:
+        """Whether the rules name ``path`` itself. What lies in a directory that is left out is so too."""
+        raw = path.encode("utf-8", "surrogateescape")
+        name = raw.rpartition(b"/")[2]
+        for rule in reversed(self._rules):
+            if (directory or not rule.directories_only) and rule.matches.fullmatch(name if rule.by_name else raw):
+                return not rule.negative
+        return False
+
+    def leaves_out_below(self, path: str) -> bool:
+        """Whether a file is left out, by itself or with a directory that it lies in."""
+        parts = path.split("/")
+        parents = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
+        return any(self.leaves_out(parent, directory=True) for parent in parents) or self.leaves_out(
+            path, directory=False
+        )
+
+
+def _rule(line: bytes) -> _Rule | None:
+    pattern = _without_trailing_blanks(line.removesuffix(b"\r"))
+    if not pattern or pattern.startswith(b"#"):
+        return None
+    negative = pattern.startswith(b"!")
+    pattern = pattern[negative:]
+    directories_only = pattern.endswith(b"/")
+    pattern = pattern[: len(pattern) - directories_only]
+    by_name = b"/" not in pattern
+    try:
+        matches = re.compile(_translate(pattern.removeprefix(b"/")), re.DOTALL)
+    except _NeverMatchesError:
+        return None
+    return _Rule(matches, negative, directories_only, by_name)
+
+
+def _without_trailing_blanks(line: bytes) -> bytes:
+    """Blanks at the end count only where a backslash says so."""
+    end = at = 0
+    while at < len(line):
+        escaped = line[at : at + 1] == b"\\"
+        at += 1 + escaped
+        if escaped or line[at - 1 : at] != b" ":
+            end = at
+    return line[:end]
+
+
+def _translate(pattern: bytes) -> bytes:
+    """A regular expression for the whole of a path."""
+    pieces: list[bytes | object] = []
+    at = 0
+    while at < len(pattern):
+        character = pattern[at : at + 1]
+        if character == b"*":
+            at = _stars(pattern, at, pieces)
+        elif character == b"?":
+            pieces.append(b"[^/]")
+            at += 1
+        elif character == b"[":
+            expression, at = _class(pattern, at + 1)
+            pieces.append(expression)
+        else:
+            at += character == b"\\"
+            if at == len(pattern):
+                raise _NeverMatchesError
+            pieces.append(re.escape(pattern[at : at + 1]))
+            at += 1
+    return _joined(pieces)
+
+
+def _stars(pattern: bytes, at: int, pieces: list[bytes | object]) -> int:
+    """One star stays in a component; two that are a component are any number of them. Where to go on."""
+    end = at
+    while pattern[end : end + 1] == b"*":
+        end += 1
+    rest = pattern[end:]
+    alone = (at == 0 or pattern[at - 1 : at] == b"/") and (not rest or rest.startswith((b"/", b"\\/")))
+    if end - at == 1 or not alone:
+        pieces.append(_STAR)
+        return end
+    if rest.startswith(b"/"):
+        pieces.append(rb"(?:.*/)?")
+        return end + 1
+    pieces.append(rb".*")
+    return end
+
+
+def _joined(pieces: list[bytes | object]) -> bytes:
+    """Each star but the last of a component is held to its first match: others would change nothing but the time."""
+    expression = b""
+    fixed = b""
+    open_star = False
+    for piece in pieces:
+        if piece is _STAR:
+            expression += rb"(?>[^/]*?" + fixed + rb")" if open_star else fixed
+            fixed, open_star = b"", True
+            continue
+        assert isinstance(piece, bytes)
+        if piece in (b"/", rb"(?:.*/)?", rb".*"):
+            expression += (rb"[^/]*" if open_star else b"") + fixed + piece
+            fixed, open_star = b"", False
+        else:
+            fixed += piece
+    return expression + (rb"[^/]*" if open_star else b"") + fixed
+
+
+def _class(pattern: bytes, at: int) -> tuple[bytes, int]:
+    """``[…]`` from behind its bracket: one byte that is not a slash, and where to go on."""
+    negative = pattern[at : at + 1] in (b"!", b"^") and bool(pattern[at : at + 1])
+    at += negative
+    members: list[bytes] = []
+    previous: bytes | None = None
+    first = True
+    while first or pattern[at : at + 1] != b"]":
+        first = False
+        character = pattern[at : at + 1]
+        following = pattern[at + 1 : at + 2]
+        if character == b"[" and following == b":":
+            end = pattern.find(b"]", at + 2)
+            if end < 0:
+                raise _NeverMatchesError
+            if pattern[end - 1 : end] == b":" and end - 1 >= at + 2:
+                members.append(_named_class(pattern[at + 2 : end - 1]))
+                previous, at = None, end + 1
+                continue
+        if character == b"-" and previous is not None and following not in (b"", b"]"):
+            last, at = _member(pattern, at + 1)
+            if previous <= last:
+                members.append(_escaped(previous) + b"-" + _escaped(last))
+            previous = None
+            continue
+        previous, at = _member(pattern, at)
+        members.append(_escaped(previous))
+    inside = b"".join(members)
+    if not inside:  # ranges that hold nothing
+        return (b"[^/]" if negative else b"(?!)"), at + 1
+    return (b"[^/" + inside + b"]" if negative else b"(?!/)[" + inside + b"]"), at + 1
+
+
+def _member(pattern: bytes, at: int) -> tuple[bytes, int]:
+    """One byte of a class, and where to go on."""
+    at += pattern[at : at + 1] == b"\\"
+    if at >= len(pattern):
+        raise _NeverMatchesError
+    return pattern[at : at + 1], at + 1
+
+
+def _named_class(name: bytes) -> bytes:
+    if name not in _CLASSES:
+        raise _NeverMatchesError
+    return _CLASSES[name]
+
+
+def _escaped(byte: bytes) -> bytes:
+    return b"\\x%02x" % byte[0]

@@ -1,0 +1,139 @@
+"""git, asked about the work tree that a directory lies in: reading only, and alone with what it is told.
+
+Nothing of the caller's ``GIT_*`` reaches it (a hook sets them, and they name another repository), no hook, monitor
+or prompt runs. The user's own configuration is read, because ``safe.directory`` is there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from getmodules.errors import ConfigError, FetchError, NetworkError, UnsupportedContentError
+from getmodules.limits import METADATA_BYTES, metadata_exceeded
+from getmodules.ports import Context
+from getmodules.redact import printable
+
+_ALWAYS = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.quotePath=false")
+#: Forges whose addresses for git's own access are, with another scheme, their addresses on the web.
+_FORGES = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"})
+_SCP = re.compile(r"(?:(?P<user>[A-Za-z0-9._-]+)@)?(?P<host>[A-Za-z0-9.-]+):(?P<path>[^:].*)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """The commit that a clean work tree shows, and where its repository is, if that can be told."""
+
+    commit: str
+    source: str | None
+
+
+class Git:
+    def __init__(self, program: str, directory: Path, context: Context) -> None:
+        self._program = program
+        self._directory = directory
+        self._context = context
+
+    @classmethod
+    def of(cls, directory: Path, context: Context) -> Git | None:
+        """``None`` where no git is, or ``directory`` is in no work tree."""
+        program = shutil.which("git", path=context.environ.get("PATH"))
+        if program is None:
+            if any((each / ".git").exists() for each in (directory, *directory.resolve().parents)):
+                context.notice("git is not installed, so all files are published, not only those that it tracks")
+            return None
+        git = cls(program, directory, context)
+        done = git._run("rev-parse", "--is-inside-work-tree")
+        if done.returncode == 0:
+            return git if done.stdout.strip() == b"true" else None
+        said = done.stderr.decode("utf-8", "replace")
+        if "not a git repository" in said:
+            return None
+        if "dubious ownership" in said or "safe.directory" in said:
+            raise ConfigError(
+                f"git reads no repository of somebody else, as the one around {printable(str(directory), 500)!r} is",
+                hint="if you trust it: git config --global --add safe.directory PATH",
+            )
+        raise _failed("rev-parse", said)
+
+    def tracked(self) -> Iterator[tuple[str, str]]:
+        """Mode and name of each entry of the index, below the directory."""
+        for line in self._lines("ls-files", "-z", "--cached", "--stage"):
+            about, _, name = line.partition("\t")
+            mode, _, stage = about.split(" ")
+            if stage != "0":
+                raise UnsupportedContentError(
+                    f"{printable(name)!r} has a merge conflict that is not resolved", hint="resolve it, and git add it"
+                )
+            yield mode, name
+
+    def untracked(self) -> Iterator[str]:
+        return self._lines("ls-files", "-z", "--others", "--exclude-standard")
+
+    def revision(self) -> Revision | None:
+        """``None`` where there is no commit yet, or something tracked differs from it."""
+        head = self._run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        if head.returncode != 0 or any(self._lines("status", "-z", "--porcelain", "--untracked-files=no", ":/")):
+            return None
+        origin = self._run("config", "--get", "remote.origin.url").stdout.decode("utf-8", "replace").strip()
+        return Revision(head.stdout.decode("ascii", "replace").strip(), public_source(origin))
+
+    def _lines(self, command: str, *arguments: str) -> Iterator[str]:
+        done = self._run(command, *arguments)
+        if done.returncode != 0:
+            raise _failed(command, done.stderr.decode("utf-8", "replace"))
+        if len(done.stdout) > METADATA_BYTES:
+            raise metadata_exceeded(f"what git {command} lists")
+        return (os.fsdecode(line) for line in done.stdout.split(b"\0") if line)
+
+    def _run(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        self._context.checkpoint()
+        try:
+            return subprocess.run(
+                [self._program, *_ALWAYS, *arguments],
+                cwd=self._directory,
+                env=_environment(self._context.environ),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                check=False,
+                timeout=max(0.1, self._context.deadline.remaining()),
+            )
+        except subprocess.TimeoutExpired:
+            self._context.deadline.check()
+            raise NetworkError(f"git {arguments[0]} does not end", part="timeout") from None
+        except OSError as error:
+            raise FetchError(f"git cannot be run: {error.strerror}", part="unreadable") from error
+
+
+def _environment(environ: Mapping[str, str]) -> dict[str, str]:
+    kept = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
+    return {**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+
+
+def public_source(origin: str) -> str | None:
+    """A remote's address as others may read it: no password, no token, and on the web where that is certain."""
+    parts = urlsplit(origin)
+    if not origin.isprintable():
+        return None
+    if parts.scheme in ("http", "https") and parts.hostname:
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.removesuffix('.git')}"
+    if parts.scheme in ("ssh", "git") and parts.hostname:
+        user, host, path = parts.username, parts.netloc.rpartition("@")[2], parts.path
+    else:
+        short = _SCP.fullmatch(origin)
+        if short is None or "://" in origin:
+            return None
+        user, host, path = short["user"], short["host"], "/" + short["path"].lstrip("/")
+    if host in _FORGES:
+        return f"https://{host}{path.removesuffix('.git')}"
+    return f"{parts.scheme if parts.scheme == 'git' else 'ssh'}://{f'{user}@' if user else ''}{host}{path}"
+
+
+def _failed(command: str, said: str) -> FetchError:
+    return FetchError(f"git {command} failed: {printable(' '.join(said.split()), 300)}", part="unreadable")

@@ -1,0 +1,65 @@
+"""What a plugin made, held against its annotations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from getmodules import Blob, Demand, Digest, Gate
+from getmodules.soundness import is_sound_blob, is_sound_demand, is_url
+
+SHA256 = "sha256:" + "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("acme://h/x", True, id="a URL"),
+        pytest.param("file:///", True, id="the root directory"),
+        pytest.param("acme://h/x//y", False, id="with a subdirectory"),
+        pytest.param("acme://h/x?a=1", False, id="with a query"),
+        pytest.param("acme::acme://h/x", False, id="with a force"),
+        pytest.param("h/x", False, id="shorthand"),
+        pytest.param("acme://h/..", False, id="dots"),
+        pytest.param("acme://h/\n", False, id="a line feed"),
+        pytest.param("", False, id="empty"),
+    ],
+)
+def test_a_url_and_nothing_else(text: str, expected: bool) -> None:
+    assert is_url(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        pytest.param({}, True, id="only chunks"),
+        pytest.param({"size": 0, "name": "a", "media_type": "b", "format": "c"}, True, id="everything"),
+        pytest.param({"digests": (Digest.parse(SHA256),)}, True, id="a promise"),
+        pytest.param({"size": -1}, False, id="a negative size"),
+        pytest.param({"size": True}, False, id="a size as bool"),
+        pytest.param({"size": 1.0}, False, id="a size as float"),
+        pytest.param({"digests": [Digest.parse(SHA256)]}, False, id="a list of digests"),
+        pytest.param({"digests": (SHA256,)}, False, id="a digest as text"),
+        pytest.param({"name": b"a"}, False, id="a name as bytes"),
+        pytest.param({"media_type": 3}, False, id="a media type as number"),
+        pytest.param({"format": 3}, False, id="a format as number"),
+    ],
+)
+def test_a_blob(fields: dict[str, Any], expected: bool) -> None:
+    assert is_sound_blob(Blob(chunks=(), **fields)) is expected
+
+
+@pytest.mark.parametrize(
+    ("demand", "expected"),
+    [
+        pytest.param(Demand(gate=Gate.PIN, check="c", value="v", by="b"), True, id="of a pin"),
+        pytest.param(Demand(gate=Gate.BYTES, check="c", value=SHA256, by="b"), True, id="of bytes"),
+        pytest.param(Demand(gate=Gate.BYTES, check="c", value="v", by="b"), False, id="of bytes, without a digest"),
+        pytest.param(Demand(gate="pin", check="c", value="v", by="b"), False, id="a gate as text"),  # type: ignore[arg-type]
+        pytest.param(Demand(gate=Gate.PIN, check="c", value=3, by="b"), False, id="a number"),  # type: ignore[arg-type]
+        pytest.param("demand", False, id="text"),
+    ],
+)
+def test_a_demand(demand: Any, expected: bool) -> None:
+    assert is_sound_demand(demand) is expected
