@@ -84,8 +84,14 @@ class _Stream:
             return block
         return b"".join(self.take(BLOCK, short=True))
 
-    def available(self, length: int) -> bool:
-        return self._at + length <= len(self._buffer)
+    def whole(self, length: int) -> bytes | None:
+        """``length`` bytes in one piece, if they are here already."""
+        at = self._at
+        if at + length > len(self._buffer):
+            return None
+        self._at = at + length
+        self.position += length
+        return self._buffer[at : at + length]
 
     def take(self, length: int, *, short: bool = False) -> Iterator[bytes]:
         """``length`` bytes in pieces; an early end is an error unless it may be ``short``."""
@@ -220,9 +226,8 @@ class _Reader:
         raise unsupported(f"{printable(name)!r} in the tar is {what}")
 
     def _content(self, name: str, size: int) -> Iterable[bytes]:
-        if self._stream.available(size):
-            return tuple(self._stream.take(size))
-        return self._stream.take(size)
+        whole = self._stream.whole(size)
+        return self._stream.take(size) if whole is None else (whole,)
 
 
 def _checksum(block: bytes) -> int:

@@ -5,6 +5,7 @@ Everything that speaks HTTP goes through here: archives, registries, tokens.
 
 from __future__ import annotations
 
+import base64
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,11 +18,13 @@ from getmodules.net.outcome import TRANSIENT, body_text, failed, retry_after
 from getmodules.net.reach import no_further_in_than
 from getmodules.net.wire import AddressCheck, Answer, SizedBody, Wire, shown_host
 from getmodules.ports import Context, Origin
-from getmodules.redact import printable, redact
+from getmodules.redact import MASK, printable, redact
 
 MAX_REDIRECTS = 10
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PORTS = {"http": 80, "https": 443}
+#: Shorter ones are words like Basic, whose masking would only puzzle.
+_SHORTEST_SECRET = 7
 _REPLAYABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 
 
@@ -37,6 +40,23 @@ class Grant:
 
     origin: Origin
     headers: Mapping[str, str] = field(repr=False)
+
+    def mask(self, text: str) -> str:
+        """``text`` without the secrets of the headers, should a server send them back to us."""
+        for value in self.headers.values():
+            for secret in (value, *value.split(), *_basic_password(value)):
+                if len(secret) >= _SHORTEST_SECRET:
+                    text = text.replace(secret, MASK)
+        return text
+
+
+def _basic_password(value: str) -> tuple[str, ...]:
+    """What a ``Basic`` header says in clear, after decoding."""
+    scheme, _, encoded = value.partition(" ")
+    if scheme != "Basic":
+        return ()
+    pair = base64.b64decode(encoded).decode("utf-8", "replace")
+    return (pair, pair.partition(":")[2])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +107,8 @@ class Session:
                 return answer
             wait = retry_after(answer)
             granted = call.grant is not None and origin_of(answer.url) == call.grant.origin
-            failure = failed(answer, had_credentials=granted, explain=call.explain(answer))
+            said = call.explain(answer)
+            failure = failed(answer, had_credentials=granted, explain=call.grant.mask(said) if call.grant else said)
             answer.close()
             if last or answer.status not in TRANSIENT or not self._may_wait(wait, failure, context):
                 raise failure
@@ -121,8 +142,8 @@ class Session:
             )
             if answer.status not in _REDIRECTS or answer.status in call.accept or "Location" not in answer.headers:
                 return answer
-            target = redirect_target(answer)
             answer.close()
+            target = redirect_target(answer)
             if answer.status == 303 or (answer.status in (301, 302) and method == "POST"):
                 method, body = "GET", None
             if origin_of(target) != origin_of(url) and not self.settings.proxy_for(target):
@@ -150,8 +171,13 @@ def checked_target(url: str, location: str) -> str:
         raise UnsafeContentError(
             f"{shown_host(url)} redirects to {shown!r}, which is no clean URL", part="elsewhere"
         )
-    target = urljoin(url, location).partition("#")[0]
-    parts = urlsplit(target)
+    try:
+        target = urljoin(url, location).partition("#")[0]
+        parts = urlsplit(target)
+    except ValueError as error:
+        raise UnsafeContentError(
+            f"{shown_host(url)} redirects to {shown!r}: {error}", part="elsewhere"
+        ) from error
     if parts.scheme not in _PORTS:
         raise UnsafeContentError(
             f"{shown_host(url)} redirects to {shown!r}; only http and https are followed", part="elsewhere"

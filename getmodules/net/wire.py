@@ -1,6 +1,6 @@
 """One exchange over HTTP: no redirects, no retries, no credentials of its own; everything bounded and checked.
 
-requests sends; what it would do behind our back (netrc, cookies, environment, decoding) is switched off. An
+requests sends; what it would do behind our back (netrc, cookies, environment, decoding) is left out. An
 answer that two programs could take for different ones (two lengths, a content encoding) is refused here.
 """
 
@@ -10,7 +10,6 @@ import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from http.cookiejar import DefaultCookiePolicy
 from typing import Any
 
 import requests
@@ -177,13 +176,8 @@ class Wire:
         self.settings = settings
         self._guardian = Guardian()
         self._local = threading.local()
-        self._session = requests.Session()
-        self._session.trust_env = False
-        self._session.headers.clear()
-        self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-        adapter = _Adapter(self._local)
-        self._session.mount("https://", adapter)
-        self._session.mount("http://", adapter)
+        # No requests.Session: it keeps cookies, reads netrc, and looks at redirects although it is told not to.
+        self._adapter = _Adapter(self._local)
 
     def exchange(
         self,
@@ -227,13 +221,12 @@ class Wire:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or {"http": 80, "https": 443}[parts.scheme]
         sent = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity", **headers}
-        request = requests.Request(method, url, headers=sent, data=body, auth=_no_auth)
+        request = requests.Request(method, url, headers=sent, data=body, auth=_no_auth).prepare()
         proxy = self.settings.proxy_for(url)
         remaining = context.deadline.remaining()
-        return self._session.send(
-            self._session.prepare_request(request),
+        return self._adapter.send(
+            request,
             stream=True,
-            allow_redirects=False,
             timeout=(
                 min(self.settings.connect_seconds, remaining or 0.001),
                 min(self.settings.silence_seconds, remaining or 0.001),
@@ -244,7 +237,7 @@ class Wire:
         )
 
     def close(self) -> None:
-        self._session.close()
+        self._adapter.close()
 
 
 def _no_auth(request: requests.PreparedRequest) -> requests.PreparedRequest:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -18,14 +19,28 @@ from oras.container import Container
 from oras.provider import Registry
 
 from getmodules.digest import Digest
-from getmodules.errors import CorruptArchiveError, NetworkError, NotFoundError, UnsafeContentError
+from getmodules.errors import (
+    CorruptArchiveError,
+    DestinationExistsError,
+    NetworkError,
+    NotFoundError,
+    UnsafeContentError,
+)
 from getmodules.net.download import Download
 from getmodules.net.outcome import failed
 from getmodules.net.session import Call, Session, origin_of
-from getmodules.net.wire import Answer
+from getmodules.net.wire import Answer, SizedBody
 from getmodules.oci import artifact
 from getmodules.oci.auth import Tokens
-from getmodules.oci.repository import MANIFEST_BYTES, MANIFEST_TYPES, OCI_INDEX, Descriptor, RawManifest
+from getmodules.oci.repository import (
+    MANIFEST_BYTES,
+    MANIFEST_TYPES,
+    OCI_INDEX,
+    Descriptor,
+    RawManifest,
+    referrers_tag,
+)
+from getmodules.oci.upload import Upload, check_stored
 from getmodules.ports import Context
 from getmodules.redact import printable, redact
 from getmodules.strictjson import StrictJsonError, array_of, loads, mapping, optional, required, string
@@ -33,6 +48,8 @@ from getmodules.strictjson import StrictJsonError, array_of, loads, mapping, opt
 MAX_PAGES = 1_000
 _PAGE_SIZE = 1_000
 _LIST_BYTES = 4 << 20
+#: How registries with immutable tags answer, as far as they agree.
+_TAG_KEPT = frozenset({409, 412})
 _LINK = re.compile(r"<(?P<target>[^<>\s]*)>[^,]*;\s*rel=\"?next\"?", re.IGNORECASE)
 
 
@@ -51,7 +68,13 @@ class RegistryClient(Registry):  # type: ignore[misc]
     """One repository of one registry. Threads may share it: nothing in it changes."""
 
     def __init__(
-        self, api: str, repository: str, session: Session, tokens: Tokens, notice: Callable[[str], None]
+        self,
+        api: str,
+        repository: str,
+        session: Session,
+        tokens: Tokens,
+        notice: Callable[[str], None],
+        actions: str = "pull",
     ) -> None:
         # Not Registry.__init__: it makes a session and an authentication of its own.
         self.prefix, _, self.hostname = api.partition("://")
@@ -59,6 +82,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
         self._session = session
         self._tokens = tokens
         self._notice = notice
+        self._actions = actions
         namespace, _, name = repository.rpartition("/")
         self._location = _Location(self.hostname, namespace or None, name)
 
@@ -69,19 +93,19 @@ class RegistryClient(Registry):  # type: ignore[misc]
         self,
         url: str,
         method: str = "GET",
-        data: bytes | Callable[[], Iterable[bytes]] | None = None,
+        data: bytes | Callable[[], SizedBody] | None = None,
         headers: Mapping[str, str] | None = None,
         json: Any = None,
         stream: bool = False,
         *,
         context: Context,
-        actions: str = "pull",
         accept: frozenset[int] = frozenset(),
         read: int | None = None,
+        replayable: bool | None = None,
     ) -> Answer:
         """One request with the grant that its origin wants; asked for once more with what a 401 wants."""
         registry = origin_of(f"{self.prefix}://{self.hostname}/")
-        grant = self._tokens.grant(registry, self._repository, actions, context)
+        grant = self._tokens.grant(registry, self._repository, self._actions, context)
         call = Call(
             method=method,
             url=url,
@@ -91,11 +115,12 @@ class RegistryClient(Registry):  # type: ignore[misc]
             accept=accept | {401},
             explain=explain_error,
             read=read,
+            replayable=replayable,
         )
         answer = self._session.send(call, context)
         # Only the registry itself is answered: a 401 from where it redirected to is nobody we know.
         if answer.status == 401 and origin_of(answer.url) == registry:
-            wanted = self._tokens.answer_to(answer, self._repository, actions, grant, context)
+            wanted = self._tokens.answer_to(answer, self._repository, self._actions, grant, context)
             if wanted is not None:
                 answer.close()
                 call = replace(call, grant=wanted)
@@ -150,10 +175,46 @@ class RegistryClient(Registry):  # type: ignore[misc]
 
     def _fallback_referrers(self, digest: Digest, context: Context) -> list[dict[str, Any]]:
         try:
-            found = self.manifest(f"{digest.algorithm}-{digest.hex}", context)
+            found = self.manifest(referrers_tag(digest), context)
         except NotFoundError:
             return []
         return [artifact.parse(found)] if found.media_type == OCI_INDEX else []
+
+    # -------------------------------------------------------------------------------------------- writing
+
+    def for_publishing(self) -> RegistryClient:
+        api = f"{self.prefix}://{self.hostname}"
+        return RegistryClient(api, self._repository, self._session, self._tokens, self._notice, "pull,push")
+
+    def has_blob(self, digest: Digest, context: Context) -> bool:
+        url = self._url(self._location.get_blob_url(str(digest)))
+        answer = self.do_request(url, "HEAD", context=context, accept=frozenset({404}))
+        answer.close()
+        return answer.status != 404
+
+    def put_blob(self, digest: Digest, size: int, chunks: Callable[[], Iterable[bytes]], context: Context) -> None:
+        url = self._url(self._location.upload_blob_url())
+        request = partial(self.do_request, context=context)
+        Upload(request, self._session, url, digest, size, chunks, context).run(partial(self.has_blob, digest, context))
+
+    def put_manifest(self, reference: str, manifest: RawManifest, context: Context, *, replace: bool) -> None:
+        answer = self.do_request(
+            self._url(self._location.manifest_url(reference)),
+            "PUT",
+            data=manifest.body,
+            headers={"Content-Type": manifest.media_type},
+            context=context,
+            accept=_TAG_KEPT,
+        )
+        if answer.status in _TAG_KEPT:
+            raise DestinationExistsError(
+                f"the registry does not let the tag {printable(reference)!r} move: {explain_error(answer)}",
+                hint="publish under a new tag",
+            )
+        check_stored(answer, manifest.digest())
+        answer.close()
+
+    # --------------------------------------------------------------------------------------------- lists
 
     def _pages(self, url: str, what: str, context: Context) -> Iterator[tuple[dict[str, Any], str]]:
         """All pages of a list: relative to the request, on the same origin, and not without end."""

@@ -152,13 +152,16 @@ class Layout:
     def put_manifest(self, reference: str, manifest: RawManifest, context: Context, *, replace: bool) -> None:
         self._writer(context).put_manifest(reference, manifest, context, replace=replace)
 
-    def _writer(self, context: Context) -> LayoutWriter:
-        with suppress(NotFoundError):  # then it is made; whatever else is there is judged as for reading
-            self._opened(context)
+    def for_publishing(self) -> Layout:
         if self._path.is_file():
             raise InstallError(
                 f"{self._shown!r} is a tar, and those are only read", hint="push to a directory, and pack that"
             )
+        return self
+
+    def _writer(self, context: Context) -> LayoutWriter:
+        with suppress(NotFoundError):  # then it is made; whatever else is there is judged as for reading
+            self._opened(context)
         return LayoutWriter(self._path)
 
     # ---------------------------------------------------------------------------------------- the layout

@@ -62,6 +62,9 @@ class Repository(Protocol):
     def referrers(self, digest: Digest, context: Context) -> tuple[Descriptor, ...]:
         """What refers to a manifest: by the API, or by the fallback tag where there is no API."""
 
+    def for_publishing(self) -> WritableRepository:
+        """The same one to write into: registries grant that apart. Raises where there is only reading."""
+
 
 class WritableRepository(Repository, Protocol):
     """Publishing."""

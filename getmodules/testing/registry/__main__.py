@@ -34,7 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with registry:
             sys.stdout.write(f"{registry.url}\n")
             sys.stdout.flush()
-            told_to_end.wait()
+            while not told_to_end.wait(1):
+                pass  # with a limit, because elsewhere than on POSIX no signal ends a wait without one
     except GetModulesError as error:
         sys.stderr.write(f"{error.message}\n" + (f"{error.hint}\n" if error.hint else ""))
         return error.exit_code

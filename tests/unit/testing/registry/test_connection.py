@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 
@@ -14,7 +15,7 @@ CLOSE = b"Host: x\r\nConnection: close\r\n"
 
 
 def statuses(received: bytes) -> list[bytes]:
-    return [line[9:12] for line in received.split(b"\r\n") if line.startswith(b"HTTP/1.1 ")]
+    return re.findall(rb"HTTP/1\.1 (\d+) ", received)
 
 
 def test_a_connection_is_used_again(registry: Registry) -> None:

@@ -85,10 +85,19 @@ def test_a_fault_for_so_many_requests() -> None:
         assert [status(f"{address}/v2/") for _ in range(3)] == [503, 503, 200]
 
 
-def test_chunks_have_a_least_length_and_tokens_a_life() -> None:
-    with program("--chunk-min-length", 77, "--auth", "bearer", "--token-seconds", 5) as address:  # noqa: SIM117
-        with urllib.request.urlopen(f"{address}/token", timeout=20) as answer:
-            assert b'"expires_in":5,' in answer.read()
+def test_tokens_have_a_life() -> None:
+    with (
+        program("--auth", "bearer", "--token-seconds", 5) as address,
+        urllib.request.urlopen(f"{address}/token", timeout=20) as answer,
+    ):
+        assert b'"expires_in":5,' in answer.read()
+
+
+def test_chunks_have_a_least_length() -> None:
+    with program("--chunk-min-length", 77) as address:
+        request = urllib.request.Request(f"{address}/v2/a/blobs/uploads/", method="POST")
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            assert answer.headers["OCI-Chunk-Min-Length"] == "77"
 
 
 def test_the_faults_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

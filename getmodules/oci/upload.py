@@ -1,0 +1,220 @@
+"""Sends a blob to a registry: in one request, and in chunks where the registry or the way to it wants that.
+
+Every registry takes a blob in one ``PUT``; chunks are what some do not know, and what others insist on for large
+blobs, by saying so (``OCI-Chunk-Min-Length``), with a 413, or by cutting the connection.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol
+
+from getmodules.digest import Digest
+from getmodules.errors import DigestMismatchError, FetchError, GetModulesError, NetworkError
+from getmodules.net.outcome import TRANSIENT
+from getmodules.net.session import Session, checked_target
+from getmodules.net.wire import Answer, SizedBody
+from getmodules.ports import Context
+from getmodules.redact import printable
+
+CHUNK_BYTES = 64 << 20
+#: A registry that wants larger chunks is not believed: it wants the blob in one.
+_MOST_CHUNK_BYTES = 1 << 30
+_RANGE = re.compile(r"(?:bytes=)?0-(\d{1,18})", re.ASCII)
+_BODY_TYPE = {"Content-Type": "application/octet-stream"}
+
+
+class Request(Protocol):
+    """One request to the registry, with its credentials where it goes to the registry itself."""
+
+    def __call__(
+        self,
+        url: str,
+        method: str,
+        *,
+        data: bytes | Callable[[], SizedBody] | None = None,
+        headers: Mapping[str, str] | None = None,
+        accept: frozenset[int] = frozenset(),
+        replayable: bool | None = None,
+    ) -> Answer: ...
+
+
+class Upload:
+    """One blob. ``chunks`` can be read as often as it must be sent."""
+
+    def __init__(
+        self,
+        request: Request,
+        session: Session,
+        start_url: str,
+        digest: Digest,
+        size: int,
+        chunks: Callable[[], Iterable[bytes]],
+        context: Context,
+        *,
+        chunk_bytes: int = CHUNK_BYTES,
+    ) -> None:
+        self._request = request
+        self._session = session
+        self._start_url = start_url
+        self._digest = digest
+        self._size = size
+        self._chunks = chunks
+        self._context = context
+        self._chunk_bytes = chunk_bytes
+
+    def run(self, is_there: Callable[[], bool]) -> None:
+        """Send it, as often as it takes. ``is_there`` tells whether a try whose answer was lost has worked."""
+        in_chunks = False
+        for attempt in range(1, self._session.settings.tries + 1):
+            try:
+                self._attempt(in_chunks)
+                return
+            except _TooLargeError as error:
+                if in_chunks or self._size <= self._chunk_bytes:
+                    raise error.error from None
+                in_chunks = True
+            except NetworkError as error:
+                if attempt == self._session.settings.tries or error.part == "certificate" or not _may_pass(error):
+                    raise
+                self._session.pause(attempt, None, self._context)
+                if is_there():
+                    return
+                in_chunks = self._size > self._chunk_bytes
+        raise NetworkError("the registry takes the blob neither in one nor in chunks")
+
+    def _attempt(self, in_chunks: bool) -> None:
+        started = self._request(self._start_url, "POST", data=b"", replayable=True)
+        started.close()
+        location = _location(started)
+        least = started.headers.get("OCI-Chunk-Min-Length", "").strip()
+        least_bytes = int(least[:18]) if least.isascii() and least.isdigit() else 0
+        wanted = bool(least_bytes) and self._size > max(least_bytes, self._chunk_bytes)
+        if (in_chunks or wanted) and least_bytes <= _MOST_CHUNK_BYTES:
+            location = self._send_chunks(location, max(least_bytes, self._chunk_bytes))
+            self._finish(location, None)
+        else:
+            self._finish(location, lambda: SizedBody(self._chunks(), self._size))
+
+    # ------------------------------------------------------------------------------------------- in one
+
+    def _finish(self, location: str, body: Callable[[], SizedBody] | None) -> None:
+        """The closing PUT, with all of the blob or with what is left of it, which is nothing."""
+        answer = self._request(
+            f"{location}{'&' if '?' in location else '?'}digest={self._digest}",
+            "PUT",
+            data=body or b"",
+            headers=_BODY_TYPE,
+            accept=frozenset({413, *TRANSIENT}),
+            # A part of it may be in the session already, and would be there twice.
+            replayable=False,
+        )
+        _refuse(answer)
+        check_stored(answer, self._digest)
+        answer.close()
+
+    # --------------------------------------------------------------------------------------- in chunks
+
+    def _send_chunks(self, location: str, length: int) -> str:
+        """All chunks; where the closing PUT goes. A chunk that was cut is continued where the registry has it."""
+        sent, failures = 0, 0
+        while sent < self._size:
+            end = min(sent + length, self._size)
+            try:
+                location, now = self._send_chunk(location, sent, end)
+            except NetworkError as error:
+                failures += 1
+                if failures >= self._session.settings.tries or not _may_pass(error):
+                    raise
+                self._session.pause(failures, None, self._context)
+                location, now = self._ask(location)
+            if now > sent:
+                failures = 0
+            elif not failures:
+                raise NetworkError(f"the registry has {now:,} bytes of the blob after {end:,} were sent")
+            sent = now
+        return location
+
+    def _send_chunk(self, location: str, start: int, end: int) -> tuple[str, int]:
+        answer = self._request(
+            location,
+            "PATCH",
+            data=lambda: SizedBody(_stretch(self._chunks(), start, end), end - start),
+            headers={**_BODY_TYPE, "Content-Range": f"{start}-{end - 1}"},
+            accept=frozenset({413, 416, *TRANSIENT}),
+            replayable=False,
+        )
+        _refuse(answer)
+        answer.close()
+        if answer.status == 416:
+            return self._ask(location)
+        return _location(answer), _received(answer, end)
+
+    def _ask(self, location: str) -> tuple[str, int]:
+        """How far the registry is; a session that it has forgotten is an error, and the blob begins anew."""
+        try:
+            answer = self._request(location, "GET")
+        except FetchError as error:
+            raise NetworkError(f"the upload was cut, and cannot be taken up again: {error.message}") from error
+        answer.close()
+        there = _location(answer) if "Location" in answer.headers else location
+        return there, min(_received(answer, 0), self._size)
+
+
+class _TooLargeError(Exception):
+    """413: the registry, or a proxy before it, takes no body of that size."""
+
+    def __init__(self, error: NetworkError) -> None:
+        super().__init__()
+        self.error = error
+
+
+def _refuse(answer: Answer) -> None:
+    if answer.status == 413:
+        answer.close()
+        raise _TooLargeError(
+            NetworkError("the registry takes no upload of this size", hint="it, or a proxy before it, limits uploads")
+        )
+    if answer.status in TRANSIENT:
+        answer.close()
+        raise NetworkError(f"the registry answered {answer.status} to an upload", hint="try again later")
+
+
+def _may_pass(error: GetModulesError) -> bool:
+    return isinstance(error, NetworkError) and error.part != "certificate"
+
+
+def _location(answer: Answer) -> str:
+    if "Location" not in answer.headers:
+        raise FetchError("the registry does not say where the upload goes on", part="unreadable")
+    return checked_target(answer.url, answer.headers["Location"])
+
+
+def _received(answer: Answer, otherwise: int) -> int:
+    """How many bytes the registry has. ``0-0`` is what it says of one byte, and of none."""
+    found = _RANGE.fullmatch(answer.headers.get("Range", "").strip())
+    if found is None:
+        return otherwise
+    last = int(found[1])
+    return last + 1 if last else otherwise and min(otherwise, 1)
+
+
+def _stretch(chunks: Iterable[bytes], start: int, end: int) -> Iterator[bytes]:
+    """The bytes from ``start`` to ``end``; what comes before is read over."""
+    at = 0
+    for chunk in chunks:
+        piece = chunk[max(0, start - at) : max(0, end - at)]
+        at += len(chunk)
+        if piece:
+            yield piece
+        if at >= end:
+            return
+
+
+def check_stored(answer: Answer, digest: Digest) -> None:
+    """What a registry says that it has stored, where it says so."""
+    said = answer.headers.get("Docker-Content-Digest")
+    if said is not None and said.strip() != str(digest) and said.startswith(f"{digest.algorithm}:"):
+        answer.close()
+        raise DigestMismatchError(f"the registry was sent {digest}, and says that it has stored {printable(said)}")

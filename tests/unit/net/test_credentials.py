@@ -1,0 +1,45 @@
+"""Credentials from the environment, by origin."""
+
+from __future__ import annotations
+
+import pytest
+
+from getmodules.net.credentials import from_environment, variable_suffix
+from getmodules.ports import Origin
+from getmodules.redact import Secret
+
+
+@pytest.mark.parametrize(
+    ("origin", "suffix"),
+    [
+        (Origin("https", "ghcr.io", 443), "ghcr_io"),
+        (Origin("https", "GHCR.io", 443), "ghcr_io"),
+        (Origin("https", "my-registry.example", 5000), "my__registry_example_5000"),
+        (Origin("http", "h", 80), "h"),
+        (Origin("http", "h", 443), "h_443"),
+        (Origin("ssh", "h", 22), "h"),
+    ],
+)
+def test_how_a_host_is_spelled(origin: Origin, suffix: str) -> None:
+    assert variable_suffix(origin) == suffix
+
+
+def test_a_token_alone_and_with_a_user_name() -> None:
+    origin = Origin("https", "h.example", 443)
+    environ = {"GETMODULES_TOKEN_h_example": "t0ken"}
+    found = from_environment(environ, origin)
+    assert found is not None
+    assert (found.secret, found.username, found.found_in) == (Secret("t0ken"), None, "GETMODULES_TOKEN_h_example")
+    found = from_environment({**environ, "GETMODULES_USERNAME_h_example": "u"}, origin)
+    assert found is not None
+    assert found.username == "u"
+    assert "t0ken" not in repr(found)
+
+
+@pytest.mark.parametrize("origin", [Origin("https", "h.example", 8443), Origin("https", "other.example", 443)])
+def test_another_origin_gets_nothing(origin: Origin) -> None:
+    assert from_environment({"GETMODULES_TOKEN_h_example": "t0ken"}, origin) is None
+
+
+def test_an_empty_token_is_none() -> None:
+    assert from_environment({"GETMODULES_TOKEN_h": ""}, Origin("https", "h", 443)) is None

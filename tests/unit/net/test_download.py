@@ -1,0 +1,113 @@
+"""Bodies that are interrupted, and go on with exactly what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from getmodules.errors import GetModulesError
+from getmodules.net.download import Download
+from getmodules.net.session import Call, Session
+from getmodules.net.wire import Wire
+from tests.contexts import a_context
+from tests.servers import Answer, Connection, Received, serving
+from tests.unit.net.test_wire import QUICK
+
+BODY = bytes(range(256)) * 400
+HALF = len(BODY) // 2
+
+
+class Flaky:
+    """Cuts the first ``cuts`` answers in the middle; resumes, starts over or lies as it is told."""
+
+    def __init__(self, *, cuts: int = 1, mode: str = "range", tag: str | None = '"v1"') -> None:
+        self._cuts = cuts
+        self._mode = mode
+        self._tag = tag
+        self.ranges: list[tuple[str | None, str | None]] = []
+
+    def __call__(self, connection: Connection, request: Received) -> bool:
+        asked = request.headers.get("Range")
+        self.ranges.append((asked, request.headers.get("If-Range")))
+        start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0
+        body, status, extra = BODY[start:], "206 Partial Content", f"Content-Range: bytes {start}-{len(BODY) - 1}/{len(BODY)}\r\n"
+        if not asked or self._mode == "restart":
+            body, status, extra = BODY, "200 OK", ""
+        elif self._mode == "changed":
+            body, status, extra = b"x" + BODY[1:], "200 OK", ""
+        elif self._mode == "other size":
+            body, status, extra = BODY + b"x", "200 OK", ""
+        elif self._mode == "other range":
+            extra = f"Content-Range: bytes {start + 1}-{len(BODY) - 1}/{len(BODY)}\r\n"
+        elif self._mode == "no range":
+            extra = ""
+        tag = f"ETag: {self._tag}\r\n" if self._tag else ""
+        connection.send(f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n{tag}{extra}\r\n")
+        if len(self.ranges) <= self._cuts:
+            connection.send(body[: len(body) // 2])
+            return False
+        connection.send(body)
+        return True
+
+
+def download(answer: Answer, *, immutable: bool = False) -> bytes:
+    with serving(answer) as server:
+        wire = Wire(QUICK)
+        session = Session(wire)
+
+        def send(headers: Mapping[str, str]) -> object:
+            return session.send(Call(method="GET", url=f"{server.url}/x", headers=headers), a_context())
+
+        try:
+            return b"".join(Download(send, session, a_context(), immutable=immutable))  # type: ignore[arg-type]
+        finally:
+            wire.close()
+
+
+def test_what_is_missing_is_asked_for() -> None:
+    server = Flaky(cuts=3)
+    assert download(server) == BODY
+    assert server.ranges[0] == (None, None)
+    assert server.ranges[1] == (f"bytes={HALF}-", '"v1"')
+    assert len(server.ranges) == 4
+
+
+def test_a_body_that_starts_over_is_compared_and_not_appended() -> None:
+    assert download(Flaky(mode="restart")) == BODY
+
+
+@pytest.mark.parametrize("mode", ["changed", "other size", "other range", "no range"])
+def test_another_body_is_refused(mode: str) -> None:
+    with pytest.raises(GetModulesError) as caught:
+        download(Flaky(mode=mode))
+    assert caught.value.code == "network"
+
+
+@pytest.mark.parametrize("tag", [None, 'W/"weak"'])
+def test_without_a_strong_validator_nothing_is_resumed(tag: str | None) -> None:
+    server = Flaky(tag=tag)
+    with pytest.raises(GetModulesError) as caught:
+        download(server)
+    assert caught.value.code == "network"
+    assert len(server.ranges) == 1
+
+
+def test_what_is_immutable_needs_no_validator() -> None:
+    server = Flaky(tag=None)
+    assert download(server, immutable=True) == BODY
+    assert server.ranges[1] == (f"bytes={HALF}-", None)
+
+
+def test_tries_that_bring_nothing_are_counted() -> None:
+    requests: list[str] = []
+
+    def stuck(connection: Connection, request: Received) -> bool:
+        requests.append(request.line)
+        connection.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\nETag: "v"\r\n\r\n')
+        return connection.reset()
+
+    with pytest.raises(GetModulesError) as caught:
+        download(stuck)
+    assert caught.value.code == "network"
+    assert len(requests) == QUICK.tries
