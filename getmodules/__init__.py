@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         Elsewhere as Elsewhere,
         Evidence as Evidence,
         Gate as Gate,
+        Inspected as Inspected,
         Installed as Installed,
         Kind as Kind,
         Member as Member,
@@ -67,6 +68,8 @@ if TYPE_CHECKING:
         ModuleAddress as ModuleAddress,
         PackageAddress as PackageAddress,
         Pin as Pin,
+        Pushed as Pushed,
+        Referrer as Referrer,
         Resolved as Resolved,
         Want as Want,
     )
@@ -86,8 +89,8 @@ _HOMES = {
     "getmodules.hookspecs": ("hookimpl",),
     "getmodules.limits": ("Limits",),
     "getmodules.model": (
-        "Arguments", "Blob", "Demand", "Elsewhere", "Evidence", "Gate", "Installed", "Kind", "Member", "Members",
-        "ModuleAddress", "PackageAddress", "Pin", "Resolved", "Want",
+        "Arguments", "Blob", "Demand", "Elsewhere", "Evidence", "Gate", "Inspected", "Installed", "Kind", "Member",
+        "Members", "ModuleAddress", "PackageAddress", "Pin", "Pushed", "Referrer", "Resolved", "Want",
     ),
     "getmodules.ports": ("Context", "Credential", "Origin", "Phase", "Progress", "Shorthand"),
     "getmodules.redact": ("Secret",),

@@ -142,6 +142,16 @@ class BoundGetter:
                 f"resolve returned a Pin whose address cannot be used: {error.message}"
             ) from error
 
+    def repository(self, package: PackageAddress, context: Context) -> Any:
+        """What packages of this kind can be published to: a repository as :mod:`getmodules.oci` knows them."""
+        found = self._optional("repository", package, context)
+        if found is None:
+            raise AddressError(
+                f"{package.getter} addresses name nothing that can be published to or looked into",
+                hint="oci://HOST/REPOSITORY and oci-layout::DIRECTORY can",
+            )
+        return found
+
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:
         result = self.plugin.guard.ask("fetch", self.offer, "fetch", pin, wants, context)
         if isinstance(result, Blob):

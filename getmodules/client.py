@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from getmodules import catalog, demands, detection, plugins
 from getmodules.config import limits_from, selection_from
+from getmodules.errors import AddressError
 from getmodules.limits import Limits
-from getmodules.model import Installed, ModuleAddress, Request, Resolved, Want
+from getmodules.model import Inspected, Installed, ModuleAddress, PackageAddress, Pushed, Request, Resolved, Want
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
-from getmodules.pipeline import Means, install, resolve_address
-from getmodules.ports import Progress
+from getmodules.pipeline import Means, install, reported, resolve_address
+from getmodules.ports import Context, Progress
 from getmodules.privatedir import Sweeper
 from getmodules.redact import redact_address
+from getmodules.workshop import temporary_workshops
+
+if TYPE_CHECKING:
+    from getmodules.oci.repository import Repository
 
 StrPath = str | os.PathLike[str]
 
@@ -101,6 +108,78 @@ class Client:
         request = Request(package=address.package, wants=(want,), demands=demands.of_expectation(expect))
         (installed,) = install(request, self._means(limits, progress), force=force)
         return replace(installed, path=Path(dest))
+
+    def push(
+        self,
+        directory: StrPath,
+        address: str,
+        *,
+        base: StrPath | None = None,
+        annotations: Mapping[str, str] | None = None,
+        dry_run: bool = False,
+        force: bool = False,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> Pushed:
+        """Publish ``directory`` as a module package under the tag in ``address`` (``oci:`` or ``oci-layout:``).
+
+        In a git work tree that is what git tracks; ``.getmodulesignore`` takes away from it. The tag may exist
+        with the same content; ``force`` moves it from another one. ``dry_run`` writes nothing.
+        """
+        from getmodules.oci.push import push
+
+        with self._repository(address, base, limits, progress) as (package, repository, context):
+            return push(
+                Path(directory),
+                package,
+                repository,
+                context,
+                annotations=annotations or {},
+                dry_run=dry_run,
+                force=force,
+            )
+
+    def tags(
+        self,
+        address: str,
+        *,
+        base: StrPath | None = None,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[str, ...]:
+        """The tags of the repository at ``address``, in its order, without those that hold signatures."""
+        from getmodules.oci.inspect import tags
+
+        with self._repository(address, base, limits, progress) as (package, repository, context):
+            return tags(package, repository, context)
+
+    def inspect(
+        self,
+        address: str,
+        *,
+        base: StrPath | None = None,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> Inspected:
+        """The manifest at ``address``, whatever kind of artifact it is, and the tree of what refers to it."""
+        from getmodules.oci.inspect import inspect
+
+        with self._repository(address, base, limits, progress) as (package, repository, context):
+            return inspect(package, repository, context)
+
+    @contextmanager
+    def _repository(
+        self, source: str, base: StrPath | None, limits: Limits | None, progress: Progress | None
+    ) -> Iterator[tuple[PackageAddress, Repository, Context]]:
+        """What ``source`` lies in, opened by the getter of its scheme."""
+        address = self.detect(source, base=base)
+        package = address.package
+        getter = self._catalog.getter(package.getter)
+        means = self._means(limits, progress)
+        with temporary_workshops() as workshops, reported(package.display(), means, workshops) as context:
+            if address.subdir:
+                raise AddressError("packages are published and looked at as a whole", hint="leave out //SUBDIRECTORY")
+            yield package, getter.repository(package, context), context
 
     def _means(self, limits: Limits | None, progress: Progress | None) -> Means:
         return Means(

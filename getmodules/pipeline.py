@@ -91,7 +91,7 @@ class Means:
 
 def resolve_address(source: str, address: ModuleAddress, means: Means) -> Resolved:
     """The pinned address, had without fetching the package."""
-    with temporary_workshops() as workshops, _reported(address.package.display(), means, workshops) as context:
+    with temporary_workshops() as workshops, reported(address.package.display(), means, workshops) as context:
         journey, pin = resolve(Journey(package=address.package), means.catalog, context)
         if pin.id is not None:
             package, identity = journey.pinned(pin), pin.id
@@ -119,7 +119,7 @@ def install(request: Request, means: Means, *, force: bool = False) -> tuple[Ins
             for want in request.wants
         ]
         workshops = Workshops(lambda: stagings[0].spool)
-        context = stack.enter_context(_reported(request.package.display(), means, workshops))
+        context = stack.enter_context(reported(request.package.display(), means, workshops))
         arrival = _arrive(Journey(package=request.package), request, means, context)
         stack.callback(close, arrival.fetched)
         content = receive(arrival.fetched, arrival.journey, arrival.demands, stagings[0].spool, means.catalog, context)
@@ -139,7 +139,7 @@ def _source_root(request: Request, catalog: Catalog) -> Path | None:
 
 
 @contextmanager
-def _reported(package: str, means: Means, workshops: Workshops) -> Iterator[Context]:
+def reported(package: str, means: Means, workshops: Workshops) -> Iterator[Context]:
     """The context of one package; its end is reported, and errors say which address they are about."""
     progress = Reporting(means.progress)
     try:

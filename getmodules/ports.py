@@ -203,6 +203,9 @@ class FullGetter(Getter, Protocol):
     def resolve(self, package: PackageAddress, context: Context) -> Pin | Elsewhere | None:
         """The package's immutable identity, had cheaply; ``None`` where there is no such thing."""
 
+    def repository(self, package: PackageAddress, context: Context) -> Any:
+        """What can be published to and looked into: a :class:`getmodules.oci.repository.Repository`, or ``None``."""
+
 
 class Unpacker(Protocol):
     """Reads one archive format. The first of ``names`` is the one that is shown."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from getmodules.testing import Registry
+from getmodules.testing import Package, Registry
 
 SECONDS = 20
 OCTETS = {"Content-Type": "application/octet-stream"}
@@ -106,6 +106,25 @@ def push_blob(registry: Registry, name: str, data: bytes, algorithm: str = "sha2
     digest = sha(data, algorithm)
     assert ask(registry, "POST", f"/v2/{name}/blobs/uploads/?digest={digest}", data, OCTETS).status == 201
     return digest
+
+
+@dataclass(frozen=True)
+class Stocked:
+    """A registry with one module, ``acme/vpc`` in version 1.0."""
+
+    registry: Registry
+    package: Package
+
+    manifest = "/v2/acme/vpc/manifests/1.0"
+    tags = "/v2/acme/vpc/tags/list"
+
+    @property
+    def content(self) -> bytes:
+        return self.package.blobs[1]
+
+    @property
+    def blob(self) -> str:
+        return f"/v2/acme/vpc/blobs/{sha(self.content)}"
 
 
 def make_certificate(directory: Path) -> tuple[Path, Path]:

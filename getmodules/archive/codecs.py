@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from getmodules.archive.refusals import corrupt, not_this
+from getmodules.errors import ContentError, LimitExceededError
 
 #: Output comes in pieces of at most this size.
 PIECE_BYTES = 256 << 10
@@ -22,6 +23,8 @@ _XZ_MEMORY = 80 << 20
 #: zstd --ultra -21 and --long=26; the window is what a decompressor must hold.
 _ZSTD_WINDOW_LOG = 26
 _GZIP_RESERVED_FLAGS = 0xE0
+#: How lzma and zstd say that a window is larger than these; neither has a class or a number for it.
+_TOO_MUCH_MEMORY = ("Memory usage limit exceeded", "requires too much memory")
 
 
 class WholeDecoder(Protocol):
@@ -154,7 +157,7 @@ def decode_whole(codec: Codec, data: bytes, size: int) -> bytes:
         # One byte more than announced shows a lie without paying for all of it.
         out = decoder.decompress(data, size + 1)
     except codec.errors as error:
-        raise corrupt(f"broken {codec.name} data: {error}") from error
+        raise _refusal(codec, error) from error
     if len(out) > size:
         raise corrupt(f"more than the announced {size:,} bytes")
     if not decoder.eof:
@@ -209,7 +212,17 @@ def _step(codec: Codec, decoder: Decoder, data: bytes) -> bytes:
     try:
         return decoder.decompress(data, PIECE_BYTES)
     except codec.errors as error:
-        raise corrupt(f"broken {codec.name} data: {error}") from error
+        raise _refusal(codec, error) from error
+
+
+def _refusal(codec: Codec, error: Exception) -> ContentError:
+    if not any(sign in str(error) for sign in _TOO_MUCH_MEMORY):
+        return corrupt(f"broken {codec.name} data: {error}")
+    return LimitExceededError(
+        f"the {codec.name} data has a window that needs more memory than any archive may have",
+        part="memory",
+        hint="this bound is fixed: pack it again with a smaller window",
+    )
 
 
 def _at_least(count: int, data: bytes, pieces: Iterator[bytes]) -> bytes:

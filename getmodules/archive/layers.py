@@ -30,7 +30,7 @@ def merged(layers: Sequence[Layer]) -> Iterator[Member]:
         owners.add_layer(number, layer())
     for number, layer in enumerate(layers):
         for member in layer():
-            path = member_path(member.name)
+            path = _path_of(member)
             if not _is_mark(path) and owners.owner(path) == number:
                 yield member
 
@@ -50,7 +50,7 @@ class _Owners:
     def add_layer(self, number: int, members: Iterable[Member]) -> None:
         names: list[tuple[str, Kind]] = []
         for member in members:
-            cleaned = member_path(member.name)
+            cleaned = _path_of(member)
             self._charge(cleaned)
             names.append((cleaned, member.kind))
         # Marks first: they speak of the layers below, wherever in their own layer they stand.
@@ -62,13 +62,16 @@ class _Owners:
                 self._put(path, kind, number)
 
     def _charge(self, path: str) -> None:
-        self._remembered += 3 * len(path) + 2 * _OVERHEAD
+        self._remembered += len(path) + _OVERHEAD
         if self._remembered > METADATA_BYTES:
             raise metadata_exceeded("the names in the layers")
 
     def _apply_mark(self, path: str) -> None:
         parent, _, name = path.rpartition("/")
-        if name == _OPAQUE:
+        if _is_mark(parent):
+            if not any(part.startswith(_WHITEOUT * 2) for part in parent.split("/")):
+                raise UnsafeContentError(f"{printable(path)!r} lies in a whiteout", part="bad-name")
+        elif name == _OPAQUE:
             for child in tuple(self._children.get(parent, ())):
                 self._remove(child)
         elif not name.startswith(_WHITEOUT * 2):  # other marks of that kind are a file system's own business
@@ -82,16 +85,18 @@ class _Owners:
         while pending:
             current = pending.pop()
             pending += self._children.pop(current, ())
-            self._owner.pop(current, None)
-            self._kinds.pop(current, None)
+            self._forget(current)
             self._children.get(current.rpartition("/")[0], set()).discard(current)
+
+    def _forget(self, path: str) -> None:
+        self._owner.pop(path, None)
+        self._kinds.pop(path, None)
 
     def _put(self, path: str, kind: Kind, number: int) -> None:
         if not path:
             return
-        below = self._kinds.get(path)
-        if self._owner.get(path) != number and below is not None and not (below is kind is Kind.DIRECTORY):
-            self._remove(path)
+        if kind is not Kind.DIRECTORY:
+            self._cover(path, number)
         self._owner[path] = number
         self._kinds[path] = kind
         while path:
@@ -99,16 +104,32 @@ class _Owners:
             siblings = self._children.setdefault(parent, set())
             if path in siblings:
                 return
+            # Also what a path merely lies in: a long one is remembered once for each of its components.
+            self._charge(path)
             siblings.add(path)
             path = parent
-            if path and self._kinds.get(path, Kind.DIRECTORY) is not Kind.DIRECTORY and self._owner.get(path) != number:
-                self._remove_one(path)
+            # What is no directory below becomes one here: what was just put under its name stays.
+            if self._kinds.get(path, Kind.DIRECTORY) is not Kind.DIRECTORY and self._owner.get(path) != number:
+                self._forget(path)
 
-    def _remove_one(self, path: str) -> None:
-        """A file below becomes a directory here: only the file goes, what was just put under its name stays."""
-        self._owner.pop(path, None)
-        self._kinds.pop(path, None)
+    def _cover(self, path: str, number: int) -> None:
+        """A file hides a directory of the layers below. One of its own layer stays, for the writer to refuse."""
+        below: list[str] = []
+        pending = list(self._children.get(path, ()))
+        while pending:
+            below.append(pending.pop())
+            pending += self._children.get(below[-1], ())
+        for child in reversed(below):
+            if self._owner.get(child) != number and not self._children.get(child):
+                self._remove(child)
+
+
+def _path_of(member: Member) -> str:
+    # umoci writes the top of an image as "/"; there is nothing below it that this could reach.
+    is_top = member.kind is Kind.DIRECTORY and not member.name.strip("/") and member.name
+    return "" if is_top else member_path(member.name)
 
 
 def _is_mark(path: str) -> bool:
-    return path.rpartition("/")[2].startswith(_WHITEOUT)
+    """Also what lies in a directory that is called like one: nothing of the kind is ever installed."""
+    return path.startswith(_WHITEOUT) or f"/{_WHITEOUT}" in path

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from functools import partial
 
 from getmodules.archive.ground import Ground
 from getmodules.archive.hand import Hand
 from getmodules.archive.links import LinkWalk
 from getmodules.archive.outlet import Outlet, Selection
+from getmodules.dirhash import h1, link_to_directory_digest
 from getmodules.limits import RATIO_FREE_BYTES
 from getmodules.model import Entry, Kind, MemberPath, Tree
 from getmodules.ports import Context
 from getmodules.redact import printable
 
-#: What the hash of a link to a directory is made of, besides its target: Go's h1 knows no such links.
-_LINK_MARK = b"\0link\0"
 #: Hashing lets go of the interpreter from this size on; below, a second thread only gets in the way.
 _WORTH_HANDING_OVER = 2048
 
@@ -109,8 +106,6 @@ class Place:
     # ------------------------------------------------------------------------------------------- the end
 
     def finish(self) -> Tree:
-        from getmodules.dirhash import h1
-
         self._make_links()
         entries = tuple(self.entries[path] for path in sorted(self.entries))
         hashes = [(entry.path, entry.sha256) for entry in entries if entry.sha256 is not None]
@@ -128,5 +123,5 @@ class Place:
             self.ground.make_link(path, target, to_directory=end is None or end.kind is Kind.DIRECTORY)
             digest = end.sha256 if end is not None else None
             if digest is None:
-                digest = hashlib.sha256(_LINK_MARK + os.fsencode(target)).digest()
+                digest = link_to_directory_digest(target)
             self.entries[path] = Entry(MemberPath(path), Kind.SYMLINK, 0, False, digest, target)

@@ -7,6 +7,7 @@ two empty blocks, then nothing but zeros, and the checksum of the compression.
 from __future__ import annotations
 
 import re
+import struct
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -27,6 +28,8 @@ from getmodules.redact import printable
 BLOCK = 512
 _ZEROS = bytes(BLOCK)
 _OCTAL = re.compile(rb" *([0-7]*)[ \0].*", re.DOTALL)
+#: Name, mode, size, checksum, type, target, magic with version, prefix.
+_FIELDS = struct.Struct("100s8s16x12s12x8s1s100s8s80x155s12x")
 _LARGEST = 1 << 63
 #: Decompressing smaller archives takes less time than starting a thread for it.
 _WORTH_A_THREAD = 128 << 10
@@ -176,26 +179,20 @@ class _Reader:
             if at == 0:
                 raise not_this("tar", block, "it is shorter than one header")
             raise corrupt("the tar has no end marker; it is cut off")
-        if _checksum(block) != _number(block[148:156], "checksum"):
+        name, mode, digits, checksum, kind, target, magic, prefix = _FIELDS.unpack(block)
+        if _checksum(block) != _number(checksum, "checksum"):
             if at == 0:
                 raise not_this("tar", block, "its first header has a wrong checksum")
             raise corrupt(f"the tar is broken: the header at byte {at:,} has a wrong checksum")
-        name = block[:100].partition(b"\0")[0]
-        magic = block[257:265]
+        name = name.partition(b"\0")[0]
         if magic == b"ustar\x0000":
-            # star keeps times behind a shorter prefix.
-            prefix = block[345 : 476 if block[508:] == b"tar\0" else 500].partition(b"\0")[0]
-            if prefix:
-                name = prefix + b"/" + name
+            if prefix[0]:
+                # star keeps times behind a shorter prefix.
+                prefix = prefix[: 131 if block[508:] == b"tar\0" else 155]
+                name = prefix.partition(b"\0")[0] + b"/" + name
         elif magic != b"ustar  \0" and magic.strip(b"\0"):
             raise corrupt("the tar has a header of an unknown kind")
-        return _Header(
-            block[156:157],
-            name,
-            block[157:257].partition(b"\0")[0],
-            block[100:108],
-            _number(block[124:136], "size"),
-        )
+        return _Header(kind, name, target.partition(b"\0")[0], mode, _number(digits, "size"))
 
     def _extend(self, extensions: Extensions, header: _Header) -> None:
         size = header.size
@@ -212,7 +209,7 @@ class _Reader:
         kind = header.type
         if kind in _REGULAR and not (name.endswith("/") and kind != b"7"):
             executable = bool(_number(header.mode, "mode") & 0o100)
-            return Member(name, Kind.FILE, size, executable, partial(self._content, name, size))
+            return Member(name, Kind.FILE, size, executable, partial(self._content, size))
         if size:
             raise ambiguous(f"{printable(name)!r} in the tar is no file but has content")
         if kind in _REGULAR or kind == _DIRECTORY:
@@ -225,7 +222,7 @@ class _Reader:
         what = _UNSUPPORTED.get(kind, f"of the unknown type {printable(kind.decode('latin-1'))!r}")
         raise unsupported(f"{printable(name)!r} in the tar is {what}")
 
-    def _content(self, name: str, size: int) -> Iterable[bytes]:
+    def _content(self, size: int) -> Iterable[bytes]:
         whole = self._stream.whole(size)
         return self._stream.take(size) if whole is None else (whole,)
 

@@ -11,18 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from getmodules.address import Url, check_url
-from getmodules.errors import AddressError, DigestMismatchError
+from getmodules.errors import AddressError
 from getmodules.hookspecs import hookimpl
 from getmodules.model import Arguments, Blob, Demand, Gate, Layers, PackageAddress, Pin, Want
-from getmodules.oci.reference import check_repository, check_version, parse_digest
+from getmodules.oci.reference import check_repository, check_version, version_of
 from getmodules.oci.registries import Registries
 from getmodules.ports import Context, Getter
 
 if TYPE_CHECKING:
     from getmodules.oci.artifact import ImagePackage
     from getmodules.oci.repository import Descriptor, RawManifest, Repository, RepositoryFactory
-
-DEFAULT_TAG = "latest"
 
 
 class _Packages:
@@ -40,16 +38,10 @@ class _Packages:
         return (Demand(gate=Gate.PIN, check="digest", value=digest, by="the address"),) if digest else ()
 
     def resolve(self, package: PackageAddress, context: Context) -> Pin:
-        wanted = package.arguments.get("digest")
-        manifest = self._repository(package, context).manifest(
-            wanted or package.arguments.get("tag", DEFAULT_TAG), context
-        )
-        digest = manifest.digest(parse_digest(wanted).algorithm if wanted else "sha256")
-        if wanted is not None and str(digest) != wanted:
-            raise DigestMismatchError(
-                f"the address names the manifest {wanted}, and what came for it is {digest}",
-                hint="the registry, or something on the way, delivers something else than what it was asked for",
-            )
+        from getmodules.oci.repository import judged_manifest
+
+        tag, wanted = version_of(package)
+        manifest, digest = judged_manifest(self.repository(package, context), tag, wanted, context)
         arguments = Arguments().with_value("digest", str(digest))
         return Pin(
             package=package.with_arguments(arguments),
@@ -62,7 +54,7 @@ class _Packages:
         from getmodules.oci.artifact import ModulePackage, judge
 
         manifest: RawManifest = pin.proof  # type: ignore[assignment]
-        repository = self._repository(pin.package, context)
+        repository = self.repository(pin.package, context)
         found = judge(manifest, context.layer_formats)
         if isinstance(found, ModulePackage):
             return _blob(repository, found.layer, found.format, context)
@@ -75,7 +67,8 @@ class _Packages:
         check_image_label(read_blob(repository, image.config, CONFIG_BYTES, context))
         return Layers(blobs=tuple(_blob(repository, layer, name, context) for layer, name in image.layers))
 
-    def _repository(self, package: PackageAddress, context: Context) -> Repository:
+    def repository(self, package: PackageAddress, context: Context) -> Repository:
+        """What the package lies in: push, tags and inspect work on it."""
         return self._repositories(*self.location(package), context)
 
     def location(self, package: PackageAddress) -> tuple[str, str]:

@@ -40,6 +40,8 @@ class Grant:
 
     origin: Origin
     headers: Mapping[str, str] = field(repr=False)
+    #: A token that anybody gets, without credentials.
+    anonymous: bool = False
 
     def mask(self, text: str) -> str:
         """``text`` without the secrets of the headers, should a server send them back to us."""
@@ -78,6 +80,14 @@ class Call:
     #: A body that must be no larger than this is read as part of the call, so that a broken one is asked for again.
     read: int | None = None
 
+    def shows_credentials_to(self, url: str) -> bool:
+        return self.grant is not None and not self.grant.anonymous and origin_of(url) == self.grant.origin
+
+    def said(self, answer: Answer) -> str:
+        """What the body of an error says, without our own secrets should they be in it."""
+        text = self.explain(answer)
+        return self.grant.mask(text) if self.grant else text
+
     @property
     def may_replay(self) -> bool:
         return self.method in _REPLAYABLE if self.replayable is None else self.replayable
@@ -106,9 +116,7 @@ class Session:
             if answer.status < 300 or answer.status in call.accept:
                 return answer
             wait = retry_after(answer)
-            granted = call.grant is not None and origin_of(answer.url) == call.grant.origin
-            said = call.explain(answer)
-            failure = failed(answer, had_credentials=granted, explain=call.grant.mask(said) if call.grant else said)
+            failure = failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=call.said(answer))
             answer.close()
             if last or answer.status not in TRANSIENT or not self._may_wait(wait, failure, context):
                 raise failure

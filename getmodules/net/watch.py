@@ -75,7 +75,8 @@ class Watch:
 
     def sent(self) -> None:
         """The request's body is on its way as a whole: from here on the server has its time for an answer."""
-        self._since, self._state = time.monotonic(), _State.HEADERS
+        self._received, self._spent, self._since = 0, 0.0, time.monotonic()
+        self._state = _State.HEADERS
 
     def away(self) -> None:
         """The reader is busy elsewhere: its time is not the server's."""

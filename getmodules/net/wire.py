@@ -158,14 +158,15 @@ class _WatchedBody:
         return self._body.size
 
     def __iter__(self) -> Iterator[bytes]:
-        self._watch.reading()
         for piece in self._body.pieces:
             view = memoryview(piece)
             for start in range(0, len(view), _SENT_AT_ONCE):
                 part = bytes(view[start : start + _SENT_AT_ONCE])
+                self._watch.reading()
                 yield part
                 # Asked for more: so the last part was taken.
                 self._watch.received(len(part))
+                self._watch.away()
         self._watch.sent()
 
 

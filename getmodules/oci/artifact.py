@@ -123,7 +123,8 @@ def _module(layers: tuple[Descriptor, ...], formats: Mapping[str, str]) -> Modul
         found = [layer for layer in layers if layer.media_type == media_type]
         if len(found) > 1:
             raise UnsupportedContentError(
-                f"the package has {len(found)} layers of the type {media_type}; it must have exactly one"
+                f"the package has {len(found)} layers of the type {media_type}; it must have exactly one",
+                hint="publish it again with one zip: getmodules push does that",
             )
         if found:
             return ModulePackage(layer=found[0], format=format_name)
@@ -147,7 +148,10 @@ def check_image_label(config: bytes) -> None:
             hint="a module package is published with getmodules push",
         )
     if label not in MODULE_LABELS:
-        raise UnsupportedContentError(f"this package is a {printable(label)}, not a module")
+        raise UnsupportedContentError(
+            f"this package is a {printable(label)}, not a module",
+            hint=f"a module's image has the label {PACKAGE_LABEL}=module",
+        )
 
 
 def descriptor(document: dict[str, Any], what: str) -> Descriptor:

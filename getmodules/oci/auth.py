@@ -105,9 +105,9 @@ class Tokens:
             slot = self._slots.setdefault(_Key(registry, scopes), _Slot())
         with slot.lock:
             token = slot.token
-            if token is None or not token.is_fresh or _grant(registry, _bearer(token)) == refused:
+            if token is None or not token.is_fresh or _says_the_same(refused, _bearer(token)):
                 token = slot.token = self._ask(challenge, registry, scopes, credential, context)
-        return _grant(registry, _bearer(token))
+        return replace(_grant(registry, _bearer(token)), anonymous=credential is None)
 
     # ------------------------------------------------------------------------------------------ the realm
 
@@ -185,6 +185,10 @@ def _bearer(token: _Token) -> str:
 def basic(username: str, secret: Secret) -> str:
     pair = f"{username}:{secret.reveal()}".encode()
     return "Basic " + base64.b64encode(pair).decode()
+
+
+def _says_the_same(grant: Grant | None, authorization: str) -> bool:
+    return grant is not None and grant.headers["Authorization"] == authorization
 
 
 def _grant(origin: Origin, authorization: str) -> Grant:

@@ -126,7 +126,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
                 call = replace(call, grant=wanted)
                 answer = self._session.send(call, context)
         if answer.status == 401:
-            raise failed(answer, had_credentials=call.grant is not None, explain=explain_error(answer))
+            raise failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=call.said(answer))
         self._warn(answer)
         return answer
 
@@ -212,7 +212,6 @@ class RegistryClient(Registry):  # type: ignore[misc]
                 hint="publish under a new tag",
             )
         check_stored(answer, manifest.digest())
-        answer.close()
 
     # --------------------------------------------------------------------------------------------- lists
 

@@ -162,9 +162,7 @@ def _places(path: Path, context: Context) -> dict[str, tuple[int, int]]:
             continue
         name = member_path(member.name)
         if name in places:
-            raise UnsafeContentError(
-                f"the tar has two files of the name {printable(name)!r}", part="ambiguous-archive"
-            )
+            raise UnsafeContentError(f"the tar has two files of the name {printable(name)!r}", part="ambiguous-archive")
         places[name] = (offset, member.size or 0)
     return places
 

@@ -74,9 +74,7 @@ def _resolved(members: list[Member], context: Context) -> list[tuple[str, Member
     kinds = {member.name: Kind.FILE for member in members if member.kind is Kind.FILE}
     for member in members:
         if member.kind not in (Kind.FILE, Kind.SYMLINK):
-            raise UnsafeContentError(
-                f"{printable(member.name)!r} is a device, fifo or socket", part="special-file"
-            )
+            raise UnsafeContentError(f"{printable(member.name)!r} is a device, fifo or socket", part="special-file")
         parent = member.name.rpartition("/")[0]
         while parent and parent not in kinds:
             kinds[parent] = Kind.DIRECTORY

@@ -6,9 +6,10 @@ import re
 
 from getmodules.digest import Digest
 from getmodules.errors import AddressError
-from getmodules.model import Arguments
+from getmodules.model import Arguments, PackageAddress
 from getmodules.redact import printable
 
+DEFAULT_TAG = "latest"
 MAX_NAME = 255
 
 # The specification's own `[-]*` makes nested repetition that backtracks for ever; `-+` means the same here.
@@ -35,6 +36,12 @@ def check_repository(registry: str, name: str) -> None:
         )
     hint = "repository names are lower case" if name != name.lower() else "allowed: a-z 0-9 . _ - and / between parts"
     raise AddressError(f"{printable(name)!r} is not a repository name", hint=hint)
+
+
+def version_of(package: PackageAddress) -> tuple[str, Digest | None]:
+    """The tag of a checked address, and the digest that is meant instead, if it names one."""
+    digest = package.arguments.get("digest")
+    return package.arguments.get("tag", DEFAULT_TAG), None if digest is None else parse_digest(digest)
 
 
 def check_version(arguments: Arguments) -> None:
@@ -66,3 +73,23 @@ def parse_digest(text: str) -> Digest:
         return Digest.parse(text)
     except ValueError as error:
         raise AddressError(f"{printable(text)!r} is not a digest: {error}") from None
+
+
+def published_tag(package: PackageAddress) -> str:
+    """The tag to publish under: always one that was written, never one that was forgotten."""
+    if "digest" in package.arguments:
+        raise AddressError("a digest is what publishing results in, not where it goes", hint="write ?tag=VERSION")
+    if "tag" not in package.arguments:
+        raise AddressError("there is no tag to publish under in this address", hint="write ?tag=VERSION")
+    tag = package.arguments["tag"]
+    if is_attachment_tag(tag):
+        raise AddressError(f"the tag {printable(tag)!r} is of the form that signatures and the like are kept under")
+    return tag
+
+
+_ATTACHMENT = re.compile(r"sha(?:256-[0-9a-f]{64}|384-[0-9a-f]{96}|512-[0-9a-f]{128})(?:\..*)?", re.ASCII)
+
+
+def is_attachment_tag(tag: str) -> bool:
+    """A list of referrers, or a signature, an attestation, a list of contents: no version of anything."""
+    return _ATTACHMENT.fullmatch(tag) is not None

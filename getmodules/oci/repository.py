@@ -85,6 +85,20 @@ class WritableRepository(Repository, Protocol):
 RepositoryFactory = Callable[[str, str, Context], Repository]
 
 
+def judged_manifest(
+    repository: Repository, tag: str, wanted: Digest | None, context: Context
+) -> tuple[RawManifest, Digest]:
+    """The manifest under ``wanted``, or under ``tag``, and what its bytes hash to, whatever a registry says."""
+    manifest = repository.manifest(str(wanted) if wanted else tag, context)
+    digest = manifest.digest(wanted.algorithm if wanted else "sha256")
+    if wanted is not None and digest != wanted:
+        raise DigestMismatchError(
+            f"the address names the manifest {wanted}, and what came for it is {digest}",
+            hint="the registry, or something on the way, delivers something else than what it was asked for",
+        )
+    return manifest, digest
+
+
 def referrers_tag(digest: Digest) -> str:
     """The tag under which registries without a referrers API have the list of what refers to ``digest``."""
     return f"{digest.algorithm}-{digest.hex}"
@@ -93,7 +107,7 @@ def referrers_tag(digest: Digest) -> str:
 def occupied(tag: str, digest: Digest) -> DestinationExistsError:
     return DestinationExistsError(
         f"the tag {printable(tag)!r} exists already, with another content: {digest}",
-        hint="publish under a new tag; --force moves this one, and breaks nobody who pins by digest",
+        hint="publish under a new tag, or move this one with --force",
     )
 
 

@@ -86,7 +86,7 @@ class Upload:
 
     def _attempt(self, in_chunks: bool) -> None:
         started = self._request(self._start_url, "POST", data=b"", replayable=True)
-        started.close()
+        _drain(started)
         location = _location(started)
         least = started.headers.get("OCI-Chunk-Min-Length", "").strip()
         least_bytes = int(least[:18]) if least.isascii() and least.isdigit() else 0
@@ -112,7 +112,6 @@ class Upload:
         )
         _refuse(answer)
         check_stored(answer, self._digest)
-        answer.close()
 
     # --------------------------------------------------------------------------------------- in chunks
 
@@ -146,7 +145,7 @@ class Upload:
             replayable=False,
         )
         _refuse(answer)
-        answer.close()
+        _drain(answer)
         if answer.status == 416:
             return self._ask(location)
         return _location(answer), _received(answer, end)
@@ -157,7 +156,7 @@ class Upload:
             answer = self._request(location, "GET")
         except FetchError as error:
             raise NetworkError(f"the upload was cut, and cannot be taken up again: {error.message}") from error
-        answer.close()
+        _drain(answer)
         there = _location(answer) if "Location" in answer.headers else location
         return there, min(_received(answer, 0), self._size)
 
@@ -212,9 +211,14 @@ def _stretch(chunks: Iterable[bytes], start: int, end: int) -> Iterator[bytes]:
             return
 
 
+def _drain(answer: Answer) -> None:
+    """What an answer may say besides its headers; read, so that its connection can be used again."""
+    answer.read_some(8_192)
+
+
 def check_stored(answer: Answer, digest: Digest) -> None:
-    """What a registry says that it has stored, where it says so."""
+    """What a registry says that it has stored, where it says so. The answer is done with."""
+    _drain(answer)
     said = answer.headers.get("Docker-Content-Digest")
     if said is not None and said.strip() != str(digest) and said.startswith(f"{digest.algorithm}:"):
-        answer.close()
         raise DigestMismatchError(f"the registry was sent {digest}, and says that it has stored {printable(said)}")

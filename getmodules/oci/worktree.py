@@ -121,8 +121,5 @@ def _member(directory: Path, name: str, real: set[str]) -> Member:
 def _mention_untracked(git: Git, ignore: Ignore, context: Context) -> None:
     untracked = [name for name in git.untracked() if not ignore.leaves_out_below(name)]
     if untracked:
-        context.notice(f"left out, since git does not track it: {printable(untracked[0])!r}{_and_more(len(untracked) - 1)}")
-
-
-def _and_more(count: int) -> str:
-    return f" and {count:,} more" if count else ""
+        more = f" and {len(untracked) - 1:,} more" if len(untracked) > 1 else ""
+        context.notice(f"left out, since git does not track it: {printable(untracked[0])!r}{more}")

@@ -160,6 +160,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
+    """What ``Registry(tls=…)`` takes, from a certificate and its key in PEM files."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.load_cert_chain(certificate, key)

@@ -36,10 +36,10 @@ _NO_BODY = _NoBody()
 
 @final
 class Registry:
-    """A registry that listens between :meth:`start` and :meth:`stop`, or inside ``with``.
+    """A registry that listens between ``start`` and ``stop``, or inside ``with``.
 
     :param layout: keep repositories below this directory, each as an OCI image layout; in memory without.
-    :param tls: what :func:`getmodules.testing.tls_context` makes of a certificate and its key; plain http without.
+    :param tls: what ``tls_context`` makes of a certificate and its key; plain http without.
     :param access: who may do what; everybody everything without.
     :param behaviour: the choices that the specification leaves to a registry.
     """
@@ -70,7 +70,7 @@ class Registry:
         return self
 
     def stop(self) -> None:
-        """End every connection, thread and upload. What was pushed stays; :meth:`start` serves it again."""
+        """End every connection, thread and upload. What was pushed stays; ``start`` serves it again."""
         if self._server is not None:
             self._server.stop()
             self._server = None
@@ -124,7 +124,7 @@ class Registry:
     # ----------------------------------------------------------------------------------------- misbehaving
 
     def fault(self, name: str, *, times: int | None = None, on: Kind | None = None, to: str | None = None) -> Armed:
-        """Misbehave from now on as ``name`` says (:data:`getmodules.testing.FAULTS`), one fault at a time.
+        """Misbehave from now on as ``name`` says (a key of ``getmodules.testing.FAULTS``), one fault at a time.
 
         :param times: only for the next so many requests that it is about; without, until it is ended.
         :param on: only for requests of this kind, instead of those that the fault is made for.

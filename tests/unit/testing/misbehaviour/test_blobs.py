@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.asking import ask
-from tests.unit.testing.conftest import Stocked
+from tests.asking import Stocked, ask
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import gzip
 
 import pytest
 
-from tests.asking import ask, get, talk
-from tests.unit.testing.conftest import Stocked
+from tests.asking import Stocked, ask, get, talk
 
 
 def raw(stocked: Stocked, name: str) -> tuple[list[str], bytes]:

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from getmodules.testing import Registry
-from tests.asking import ask, get, sha, talk
-from tests.unit.testing.conftest import Stocked
+from tests.asking import Stocked, ask, get, sha, talk
 
 
 def layer(body: bytes) -> dict[str, Any]:

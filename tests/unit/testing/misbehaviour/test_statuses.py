@@ -7,8 +7,7 @@ from email.utils import parsedate_to_datetime
 
 import pytest
 
-from tests.asking import ask
-from tests.unit.testing.conftest import Stocked
+from tests.asking import Stocked, ask
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 
 import pytest
 
-from tests.asking import ask, get, talk
-from tests.unit.testing.conftest import Stocked
+from tests.asking import Stocked, ask, get, talk
 
 
 @pytest.mark.parametrize("name", ["reset-before-headers", "reset-in-headers", "reset-in-body"])
@@ -81,14 +81,15 @@ def test_another_protocol(stocked: Stocked) -> None:
         assert talk(stocked.registry, get(stocked.blob)).startswith(b"SSH-2.0-")
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["silent", "silent-in-body", "slow-headers", "slow-body", "endless-continue", "endless-body", "header-flood"],
-)
+@pytest.mark.parametrize("name", ["silent-in-body", "slow-headers", "endless-continue", "endless-body", "header-flood"])
 def test_the_registry_stops_all_the_same(stocked: Stocked, name: str) -> None:
+    def listen() -> None:
+        with contextlib.suppress(ConnectionError):  # it may be cut off in the middle
+            talk(stocked.registry, get(stocked.blob), most=1 << 40)
+
     threads = threading.active_count()
     stocked.registry.fault(name)
-    client = threading.Thread(target=talk, args=(stocked.registry, get(stocked.blob)), kwargs={"most": 1 << 40})
+    client = threading.Thread(target=listen)
     client.start()
     while not stocked.registry.requests:
         time.sleep(0.01)

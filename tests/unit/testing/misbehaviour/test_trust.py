@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from tests.asking import OCTETS, ask, sha
-from tests.unit.testing.conftest import Stocked
+from tests.asking import OCTETS, Stocked, ask, sha
 
 ELSEWHERE = "http://127.0.0.9:99"
 

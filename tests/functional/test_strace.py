@@ -1,0 +1,283 @@
+"""Faults injected into a whole ``getmodules get`` with strace: one system call after another fails, or kills it.
+
+A dry run tells how often each call is made before the work begins and how often in all, so that what is hit is
+the work, and not Python's start. In CI every few calls are hit; with ``GETMODULES_FULL_SWEEP=1`` each of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tarfile
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.commandline import COMMAND, PATIENCE, environment
+from tests.snapshots import snapshot
+from tests.tools import need
+
+FULL = os.environ.get("GETMODULES_FULL_SWEEP") == "1"
+#: Of the places to hit only each n-th, in CI; a prime, so that all kinds of calls get their turn.
+STRIDE = 1 if FULL else 23
+WORKERS = os.cpu_count() or 1
+
+#: Files of all the sizes that take ways of their own: empty, small, of the other hand, in pieces, in large pieces.
+FILES = {
+    "main.tf": b"# main\n",
+    "empty": b"",
+    "sub/medium": bytes(range(256)) * 32,
+    "sub/deep/large": bytes(range(256)) * 5000,
+}
+OLD = {"old.tf": b"# old\n", "sub/old": b"# old\n"}
+
+MAKING = ("mkdir", "mkdirat", "openat", "write", "symlinkat", "rename", "renameat2", "flock", "syncfs", "ftruncate")
+REMOVING = ("unlink", "unlinkat", "rmdir", "fchmod", "fchmodat")
+READING = ("read", "pread64", "getdents64", "newfstatat", "fcntl", "dup", "close", "lseek", "readlink", "ioctl")
+THREADS = ("clone3", "clone", "mmap")
+
+#: What each call may say, by what it does. A close that fails has closed all the same; memory runs out in mmap.
+ERRORS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(MAKING, ("ENOSPC", "EACCES", "EIO", "EMFILE")),
+    **dict.fromkeys(REMOVING, ("EACCES", "EIO")),
+    **dict.fromkeys(READING, ("EIO",)),
+    "clone3": ("EAGAIN",),
+    "fcntl": ("EMFILE",),
+    "dup": ("EMFILE",),
+    "ioctl": (),
+    "newfstatat": ("EACCES", "EIO"),
+    "close": (),
+    "lseek": (),
+}
+CALLS = {*MAKING, *REMOVING, *READING, *THREADS}
+KILL = "SIGKILL"
+EXIT_CODES = {0, 1}
+
+
+@dataclass(frozen=True)
+class Hit:
+    call: str
+    number: int
+    fault: str
+
+    @property
+    def injection(self) -> str:
+        how = f"signal={self.fault}" if self.fault == KILL else f"error={self.fault}"
+        return f"inject={self.call}:{how}:when={self.number}"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One directory for one run: the source, the place beside a canary, and a TMPDIR that must stay empty."""
+
+    root: Path
+    source: str
+    force: bool
+    more: tuple[str, ...] = field(default=())
+
+    @property
+    def place(self) -> Path:
+        return self.root / "place"
+
+    def set_up(self) -> None:
+        for name in ("place", "tmp", "home"):
+            (self.root / name).mkdir(parents=True)
+        (self.place / "canary").write_text("alive")
+        make_source(self.root, self.source)
+        if self.force:
+            write_tree(self.place / "dest", OLD)
+
+    def run(self, *injections: str, log: Path | None = None) -> tuple[int, str]:
+        """The exit code (negative: the signal) and stderr of one ``get`` under strace."""
+        argv: list[str | Path] = ["strace", "-f", "-y", "-qq", "-o", log or os.devnull]
+        calls = {injection.partition("=")[2].partition(":")[0] for injection in (*injections, *self.more)}
+        if log is None:
+            argv += ["--seccomp-bpf", "-e", f"trace={','.join(sorted(calls))}"]
+        for injection in (*self.more, *injections):
+            argv += ["-e", injection]
+        argv += [COMMAND, "get", self.root / self.source, self.place / "dest", "-q"]
+        argv += ["--force"] if self.force else []
+        env = environment(TMPDIR=str(self.root / "tmp"), HOME=str(self.root / "home"), PYTHONHASHSEED="0",
+                          PYTHONDONTWRITEBYTECODE="1")  # fmt: skip
+        done = subprocess.run(argv, capture_output=True, text=True, env=env, cwd=self.root, timeout=PATIENCE,
+                              check=False, start_new_session=True)  # fmt: skip
+        return done.returncode, done.stderr
+
+
+def write_tree(directory: Path, files: dict[str, bytes]) -> None:
+    for name, content in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def make_source(root: Path, source: str) -> None:
+    write_tree(root / "tree", FILES)
+    (root / "tree" / "link").symlink_to("sub/deep")
+    if source == "package.zip":
+        with zipfile.ZipFile(root / source, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in FILES.items():
+                archive.writestr(name, content)
+            link = zipfile.ZipInfo("link")
+            link.external_attr = 0o120777 << 16
+            archive.writestr(link, "sub/deep")
+    elif source == "package.tar.gz":
+        with tarfile.open(root / source, "w:gz", compresslevel=1) as archive:
+            for name in ("main.tf", "empty", "sub", "link"):
+                archive.add(root / "tree" / name, name)
+
+
+# --------------------------------------------------------------------------------------------- what to hit
+
+_CALL = re.compile(r"^(\d+) +(\w+)\(")
+
+
+def work_of(scene: Scene, log: Path) -> dict[tuple[str, int], bool]:
+    """The calls of a dry run by name and number, from the first that has to do with the destination.
+
+    The value says whether the call is ours: Python's import system, which reads modules in the middle of the
+    work, has no way to report that the disk is broken under it. Numbers are those of each thread.
+    """
+    scene.set_up()
+    code, err = scene.run(log=log)
+    assert (code, err) == (0, "")
+    seen: Counter[tuple[str, str]] = Counter()
+    work: dict[tuple[str, int], bool] = {}
+    for line in log.read_text(errors="replace").splitlines():
+        found = _CALL.match(line)
+        if found is None:
+            continue
+        thread, call = found.groups()
+        seen[thread, call] += 1
+        if work or (call != "execve" and f'"{scene.place}' in line):
+            ours = str(scene.root) in line or "/" not in line
+            work[call, seen[thread, call]] = ours or work.get((call, seen[thread, call]), False)
+    assert work
+    return work
+
+
+def hits_of(work: dict[tuple[str, int], bool]) -> list[Hit]:
+    every = [
+        Hit(call, number, fault)
+        for (call, number), ours in sorted(work.items())
+        if call in CALLS
+        for fault in (KILL, *(ERRORS.get(call, ()) if ours else ()))
+    ]
+    return every[::STRIDE]
+
+
+# --------------------------------------------------------------------------------------------- what must hold
+
+
+def judge(scene: Scene, hit: Hit, new: dict[str, tuple[str, bytes]], two_steps: bool) -> str:
+    """How it ended, after everything that must hold was looked at. ``new`` is a whole new tree."""
+    scene.set_up()
+    old = snapshot(scene.place / "dest")
+    source = snapshot(scene.root / "tree")
+    code, err = scene.run(hit.injection)
+    killed = code == -signal.SIGKILL
+    assert killed or code in EXIT_CODES, (hit, code, err)
+    assert killed == (hit.fault == KILL) or (hit.fault == KILL and code == 0), (hit, code, err)
+    assert "Traceback" not in err, (hit, err)
+    assert "this is a bug" not in err, (hit, err)
+    assert killed or code == 0 or "  code: " in err, (hit, err)
+    assert no_process_of(scene.root), hit
+    assert snapshot(scene.root / "tmp") == {}, hit
+    assert snapshot(scene.root / "home") == {}, hit
+    assert snapshot(scene.root / "tree") == source, hit
+    outcome = outcome_of(scene, old, new)
+    assert code != 0 or outcome == "new", (hit, outcome)
+    assert outcome != "absent" or not scene.force or two_steps, hit
+    beside = sorted(set(os.listdir(scene.place)) - {"dest"})
+    if killed:
+        get_again(scene)
+        assert outcome_of(scene, old, new) == "new"
+        beside = sorted(set(os.listdir(scene.place)) - {"dest"})
+    assert beside == ["canary"], (hit, beside, err)
+    assert (scene.place / "canary").read_text() == "alive"
+    shutil.rmtree(scene.root)
+    return outcome
+
+
+def outcome_of(scene: Scene, old: dict[str, tuple[str, bytes]], new: dict[str, tuple[str, bytes]]) -> str:
+    if not os.path.lexists(scene.place / "dest"):
+        return "absent"
+    found = snapshot(scene.place / "dest")
+    assert found in (old, new), sorted(found)
+    return "new" if found == new else "old"
+
+
+def get_again(scene: Scene) -> None:
+    """The next run cleans up; for one that finds its destination there already, --force is what people type."""
+    argv = [COMMAND, "get", scene.root / scene.source, scene.place / "dest", "-q", "--force"]
+    done = subprocess.run(argv, capture_output=True, text=True, env=environment(HOME=str(scene.root / "home")),
+                          timeout=PATIENCE, check=False)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def no_process_of(root: Path) -> bool:
+    """No process is left whose command line names this run's directory."""
+    for directory in Path("/proc").iterdir():
+        if directory.name.isdigit():
+            try:
+                if os.fsencode(root) in (directory / "cmdline").read_bytes():
+                    return False
+            except OSError:
+                continue  # it ended just now
+    return True
+
+
+# --------------------------------------------------------------------------------------------- the sweeps
+
+
+@pytest.fixture
+def strace() -> str:
+    path = need("strace")
+    works = subprocess.run([path, "-qq", "-o", os.devnull, "true"], capture_output=True, check=False)
+    if works.returncode:
+        if os.environ.get("CI"):
+            pytest.fail("strace may not trace here, and CI must not skip its tests")
+        pytest.skip("strace may not trace here")
+    return path
+
+
+SOURCES = ("tree", "package.zip", "package.tar.gz")
+#: How a file system or a kernel says that it cannot exchange two directories.
+NO_EXCHANGE = ("inject=renameat2:error=EINVAL",)
+
+
+@pytest.mark.usefixtures("strace")
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize(
+    ("force", "more"),
+    [
+        pytest.param(False, (), id="absent"),
+        pytest.param(True, (), id="force"),
+        pytest.param(True, NO_EXCHANGE, id="force in two steps"),
+    ],
+)
+def test_a_fault_at_any_call(
+    source: str, force: bool, more: tuple[str, ...], tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    dry = Scene(tmp_path / "dry", source, force, more)
+    work = work_of(dry, tmp_path / "log")
+    new = snapshot(dry.place / "dest")
+    hits = [hit for hit in hits_of(work) if not (more and hit.call == "renameat2")]
+
+    def one(number_and_hit: tuple[int, Hit]) -> str:
+        number, hit = number_and_hit
+        return judge(Scene(tmp_path / str(number), source, force, more), hit, new, bool(more))
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        outcomes = Counter(pool.map(one, enumerate(hits)))
+    record_property("faults", f"{len(hits)}: {dict(outcomes)}")
+    assert outcomes["new"]
+    assert outcomes["old" if force else "absent"]

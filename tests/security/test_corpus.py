@@ -1,0 +1,140 @@
+"""Each hostile archive through a whole ``get``, beside a canary; and a second opinion on those that are accepted."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from getmodules import (
+    Client,
+    CorruptArchiveError,
+    GetModulesError,
+    LimitExceededError,
+    Limits,
+    UnsafeContentError,
+    UnsupportedContentError,
+)
+from tests.refusals import words_of
+from tests.security import readers
+from tests.security.cases import CANARY, Case, Executable, Wanted
+from tests.security.corpus import CASES
+from tests.snapshots import snapshot
+
+#: The slowest of them inflates some 64 MiB.
+SECONDS = 20.0
+
+CLASSES = {
+    cls.base_code: cls for cls in (CorruptArchiveError, LimitExceededError, UnsafeContentError, UnsupportedContentError)
+}
+
+REFUSED = [case for case in CASES if case.code]
+ACCEPTED = [case for case in CASES if not case.code]
+each_refused = pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.id)
+each_accepted = pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.id)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """A destination's directory with something on each side of it that must never change."""
+    (tmp_path / "canary").write_text("alive")
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "canary").write_text("alive")
+    return work
+
+
+def get(case: Case, here: Path) -> str | None:
+    """The code of a whole ``get`` into ``here / "dest"``; everything else stays as it was, in bounds."""
+    archive = here.parent / f"package.{case.kind}"
+    archive.write_bytes(case.build())
+    before = snapshot(here.parent)
+    descriptors, began = os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else [], time.monotonic()
+    refused: GetModulesError | None = None
+    try:
+        Client(environ={}).get(str(archive), here / "dest", limits=replace(Limits(), **case.limits))
+    except GetModulesError as error:
+        refused = error
+    assert refused is None or words_of(refused).replace("\n", "").isprintable()
+    assert time.monotonic() - began < SECONDS
+    assert not descriptors or len(os.listdir("/proc/self/fd")) == len(descriptors)
+    assert not os.path.lexists(CANARY)
+    after = snapshot(here.parent)
+    assert {name: what for name, what in after.items() if not _is_in_dest(name)} == before
+    if refused is None:
+        return None
+    assert type(refused) is CLASSES[refused.base_code]
+    return refused.code
+
+
+def _is_in_dest(name: str) -> bool:
+    return name == "work/dest" or name.startswith("work/dest/")
+
+
+@each_refused
+def test_refused(case: Case, here: Path) -> None:
+    assert get(case, here) == case.code
+    assert sorted(os.listdir(here)) == ["canary"]
+
+
+@each_accepted
+def test_accepted(case: Case, here: Path) -> None:
+    assert get(case, here) is None
+    assert case.tree is not None
+    assert found(here / "dest") == case.tree
+
+
+def found(dest: Path) -> Wanted:
+    """What is installed, with nothing in the modes that does not belong there."""
+    assert stat.S_IMODE(dest.lstat().st_mode) == 0o755
+    tree: dict[str, bytes | str | Executable | None] = {}
+    for name, (mode, content) in snapshot(dest).items():
+        assert mode in ("-rw-r--r--", "-rwxr-xr-x", "drwxr-xr-x") or mode[0] == "l"
+        if mode[0] == "d":
+            tree[name] = None
+        elif mode[0] == "l":
+            tree[name] = os.fsdecode(content)
+        else:
+            tree[name] = Executable(content) if "x" in mode else content
+    return tree
+
+
+# --------------------------------------------------------------------------------------------- the second opinion
+
+
+def _files_and_links(case: Case) -> dict[str, bytes]:
+    assert case.tree is not None
+    contents = {name: what.data if isinstance(what, Executable) else what for name, what in case.tree.items()}
+    return {
+        name: os.fsencode(what) if isinstance(what, str) else what
+        for name, what in contents.items()
+        if what is not None
+    }
+
+
+@each_accepted
+def test_other_readers_unpack_the_same(case: Case, tmp_path: Path) -> None:
+    archive = tmp_path / f"package.{case.kind}"
+    archive.write_bytes(case.build())
+    opinions = readers.unpacked(archive, case.kind, tmp_path)
+    assert opinions, "no other reader accepts it"
+    for reader, seen in opinions.items():
+        assert seen == _files_and_links(case), reader
+
+
+@pytest.mark.parametrize("case", [case for case in REFUSED if case.disputed], ids=lambda case: case.id)
+def test_other_readers_disagree_about_it(case: Case, tmp_path: Path) -> None:
+    archive = tmp_path / f"package.{case.kind}"
+    archive.write_bytes(case.build())
+    opinions = readers.opinions(archive, case.kind)
+    assert any(one != other for one in opinions.values() for other in opinions.values()), opinions
+
+
+def test_the_corpus_is_sound() -> None:
+    ids = [case.id for case in CASES]
+    assert len(set(ids)) == len(ids)
+    assert all((case.code is None) == (case.tree is not None) for case in CASES)
