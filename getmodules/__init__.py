@@ -60,7 +60,6 @@ if TYPE_CHECKING:
         Elsewhere as Elsewhere,
         Evidence as Evidence,
         Gate as Gate,
-        Inspected as Inspected,
         Installed as Installed,
         Kind as Kind,
         Member as Member,
@@ -68,13 +67,18 @@ if TYPE_CHECKING:
         ModuleAddress as ModuleAddress,
         PackageAddress as PackageAddress,
         Pin as Pin,
-        Pushed as Pushed,
-        Referrer as Referrer,
         Resolved as Resolved,
         Want as Want,
     )
-    from getmodules.ports import Context as Context, Credential as Credential, Origin as Origin, Phase as Phase
-    from getmodules.ports import Progress as Progress, Shorthand as Shorthand
+    from getmodules.oci.results import Inspected as Inspected, Pushed as Pushed, Referrer as Referrer
+    from getmodules.ports import (
+        Context as Context,
+        Credential as Credential,
+        Origin as Origin,
+        Phase as Phase,
+        Progress as Progress,
+        Shorthand as Shorthand,
+    )
     from getmodules.redact import Secret as Secret
     from getmodules.tree import members_of as members_of
     from getmodules.version import VERSION as __version__
@@ -89,9 +93,10 @@ _HOMES = {
     "getmodules.hookspecs": ("hookimpl",),
     "getmodules.limits": ("Limits",),
     "getmodules.model": (
-        "Arguments", "Blob", "Demand", "Elsewhere", "Evidence", "Gate", "Inspected", "Installed", "Kind", "Member",
-        "Members", "ModuleAddress", "PackageAddress", "Pin", "Pushed", "Referrer", "Resolved", "Want",
+        "Arguments", "Blob", "Demand", "Elsewhere", "Evidence", "Gate", "Installed", "Kind", "Member", "Members",
+        "ModuleAddress", "PackageAddress", "Pin", "Resolved", "Want",
     ),
+    "getmodules.oci.results": ("Inspected", "Pushed", "Referrer"),
     "getmodules.ports": ("Context", "Credential", "Origin", "Phase", "Progress", "Shorthand"),
     "getmodules.redact": ("Secret",),
     "getmodules.tree": ("members_of",),

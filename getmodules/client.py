@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from getmodules import catalog, demands, detection, plugins
 from getmodules.config import limits_from, selection_from
 from getmodules.errors import AddressError
 from getmodules.limits import Limits
-from getmodules.model import Inspected, Installed, ModuleAddress, PackageAddress, Pushed, Request, Resolved, Want
+from getmodules.model import Installed, ModuleAddress, PackageAddress, Request, Resolved, Want
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.pipeline import Means, install, reported, resolve_address
@@ -24,6 +24,7 @@ from getmodules.workshop import temporary_workshops
 
 if TYPE_CHECKING:
     from getmodules.oci.repository import Repository
+    from getmodules.oci.results import Inspected, Pushed
 
 StrPath = str | os.PathLike[str]
 
@@ -54,6 +55,16 @@ class Client:
         self._environ = dict(settings)
         self._network = ClientNetwork(network or NetSettings.from_environment(settings))
 
+    def close(self) -> None:
+        """End the connections that are kept for the next call. The client can be used again."""
+        self._network.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     @property
     def catalog(self) -> catalog.Catalog:
         """What the plugins offer, and how each of them fared."""
@@ -65,7 +76,7 @@ class Client:
 
     def explain(self, source: str, *, base: StrPath | None = None) -> detection.Detected:
         """As :meth:`detect`, with the steps of the detector chain."""
-        return detection.detect(source, self._catalog, base=None if base is None else os.fspath(base))
+        return detection.detect(source, self._catalog, base=None if base is None else os.path.abspath(base))
 
     def resolve(
         self,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any, NamedTuple, NewType, Self
+from typing import IO, NamedTuple, NewType, Self
 from urllib.parse import quote
 
 from getmodules.digest import Digest
@@ -337,42 +337,3 @@ class Installed:
     files: int
     bytes: int
     evidence: tuple[Evidence, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pushed:
-    """A published package. ``pinned`` is the address that brings exactly it; ``sent`` the bytes of bodies that it took.
-
-    ``digests`` are those of ``manifest`` and ``layer``. With ``dry_run`` they are what would be published.
-    """
-
-    address: str
-    pinned: str
-    id: str
-    digests: Mapping[str, str]
-    annotations: Mapping[str, str]
-    files: int
-    size: int
-    sent: int
-    dry_run: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Referrer:
-    """A manifest that refers to another one, as it says itself: a signature, an attestation, a list of contents."""
-
-    digest: str
-    artifact_type: str | None
-    manifest: Mapping[str, Any] = field(hash=False)
-    referrers: tuple[Referrer, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inspected:
-    """What lies at an address: the manifest as it was published, and what refers to it."""
-
-    address: str
-    digest: str
-    media_type: str
-    manifest: Mapping[str, Any] = field(hash=False)
-    referrers: tuple[Referrer, ...] = ()

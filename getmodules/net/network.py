@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from getmodules.net.settings import NetSettings
@@ -18,6 +20,7 @@ class ClientNetwork:
         self.settings = settings
         self._lock = threading.Lock()
         self._session: Session | None = None
+        self._close: Callable[[], None]
 
     def session(self) -> Session:
         with self._lock:
@@ -25,5 +28,15 @@ class ClientNetwork:
                 from getmodules.net.session import Session
                 from getmodules.net.wire import Wire
 
-                self._session = Session(Wire(self.settings))
+                wire = Wire(self.settings)
+                self._session = Session(wire)
+                self._close = wire.close
+                # Connections are not left to the garbage collector, also where nobody closes the client.
+                weakref.finalize(self, wire.close)
             return self._session
+
+    def close(self) -> None:
+        """End all connections. The next request makes new ones."""
+        with self._lock:
+            if self._session is not None:
+                self._close()

@@ -14,9 +14,10 @@ from urllib.parse import urljoin, urlsplit
 
 from getmodules.address import check_url
 from getmodules.errors import AddressError, FetchError, NetworkError, RateLimitedError, UnsafeContentError
+from getmodules.net.body import SizedBody
 from getmodules.net.outcome import TRANSIENT, body_text, failed, retry_after
 from getmodules.net.reach import no_further_in_than
-from getmodules.net.wire import AddressCheck, Answer, SizedBody, Wire, shown_host
+from getmodules.net.wire import AddressCheck, Answer, Wire, shown_host
 from getmodules.ports import Context, Origin
 from getmodules.redact import MASK, printable, redact
 

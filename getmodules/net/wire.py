@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -20,6 +20,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from getmodules.errors import FetchError, LimitExceededError, NetworkError
 from getmodules.limits import MIB
+from getmodules.net.body import SizedBody, WatchedBody
 from getmodules.net.settings import NetSettings
 from getmodules.net.watch import Guardian, Watch, timeout
 from getmodules.ports import Context
@@ -32,8 +33,6 @@ PIECE_BYTES = MIB
 POOL_SIZE = 32
 #: Error bodies, token answers: what is read for people or as one value.
 SMALL_BODY_BYTES = MIB
-#: Small enough that the slowest line that is allowed takes one of them in each window.
-_SENT_AT_ONCE = 16 << 10
 
 #: Judges an address before it is connected to; raises to refuse it.
 AddressCheck = Callable[[str], None]
@@ -139,37 +138,6 @@ def _check_framing(response: requests.Response) -> int | None:
     return 0 if no_body else int(lengths[0])
 
 
-class SizedBody:
-    """A request's body that is sent while it is read. Its size is known, so no server has to take it in chunks."""
-
-    def __init__(self, pieces: Iterable[bytes], size: int) -> None:
-        self.pieces = pieces
-        self.size = size
-
-
-class _WatchedBody:
-    """What requests sends: as many bytes as were announced, watched like those that come."""
-
-    def __init__(self, body: SizedBody, watch: Watch) -> None:
-        self._body = body
-        self._watch = watch
-
-    def __len__(self) -> int:
-        return self._body.size
-
-    def __iter__(self) -> Iterator[bytes]:
-        for piece in self._body.pieces:
-            view = memoryview(piece)
-            for start in range(0, len(view), _SENT_AT_ONCE):
-                part = bytes(view[start : start + _SENT_AT_ONCE])
-                self._watch.reading()
-                yield part
-                # Asked for more: so the last part was taken.
-                self._watch.received(len(part))
-                self._watch.away()
-        self._watch.sent()
-
-
 class Wire:
     """The connections of one client, for any number of threads."""
 
@@ -196,7 +164,7 @@ class Wire:
         self._local.watch, self._local.check_address = watch, check_address
         self._guardian.add(watch)
         try:
-            sent = _WatchedBody(body, watch) if isinstance(body, SizedBody) else body
+            sent = WatchedBody(body, watch) if isinstance(body, SizedBody) else body
             response = self._send(method, url, context, headers or {}, sent)
             try:
                 if watch.ended is not None:
@@ -255,7 +223,7 @@ def failure(error: BaseException) -> NetworkError:
             part="certificate",
             hint="for a private authority: --ca-file FILE, or SSL_CERT_FILE",
         )
-    if isinstance(error, (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError)):
+    if any(isinstance(each, (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError)) for each in _chain(error)):
         return timeout("the server said nothing for too long")
     return NetworkError(f"the connection failed: {said}", hint="is the network there, and the host spelled right?")
 

@@ -26,10 +26,11 @@ from getmodules.errors import (
     NotFoundError,
     UnsafeContentError,
 )
+from getmodules.net.body import SizedBody
 from getmodules.net.download import Download
 from getmodules.net.outcome import failed
 from getmodules.net.session import Call, Session, origin_of
-from getmodules.net.wire import Answer, SizedBody
+from getmodules.net.wire import Answer
 from getmodules.oci import artifact
 from getmodules.oci.auth import Tokens
 from getmodules.oci.repository import (
@@ -120,11 +121,12 @@ class RegistryClient(Registry):  # type: ignore[misc]
         answer = self._session.send(call, context)
         # Only the registry itself is answered: a 401 from where it redirected to is nobody we know.
         if answer.status == 401 and origin_of(answer.url) == registry:
+            said = call.said(answer)
             wanted = self._tokens.answer_to(answer, self._repository, self._actions, grant, context)
-            if wanted is not None:
-                answer.close()
-                call = replace(call, grant=wanted)
-                answer = self._session.send(call, context)
+            if wanted is None:
+                raise failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=said)
+            call = replace(call, grant=wanted)
+            answer = self._session.send(call, context)
         if answer.status == 401:
             raise failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=call.said(answer))
         self._warn(answer)

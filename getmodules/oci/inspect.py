@@ -5,10 +5,11 @@ from __future__ import annotations
 from getmodules.digest import Digest
 from getmodules.errors import AddressError, NotFoundError
 from getmodules.limits import METADATA_BYTES, metadata_exceeded
-from getmodules.model import Inspected, PackageAddress, Referrer
+from getmodules.model import PackageAddress
 from getmodules.oci import artifact
 from getmodules.oci.reference import is_attachment_tag, version_of
 from getmodules.oci.repository import Descriptor, RawManifest, Repository, judged_manifest
+from getmodules.oci.results import Inspected, Referrer
 from getmodules.ports import Context
 from getmodules.redact import printable
 

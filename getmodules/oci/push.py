@@ -14,7 +14,7 @@ from typing import Final
 from getmodules.digest import Digest
 from getmodules.errors import ConfigError, NotFoundError
 from getmodules.localfile import read_file
-from getmodules.model import Kind, Member, PackageAddress, Pushed
+from getmodules.model import Kind, Member, PackageAddress
 from getmodules.oci.artifact import MODULE_TYPE
 from getmodules.oci.pack import Packed, pack
 from getmodules.oci.reference import published_tag
@@ -26,6 +26,7 @@ from getmodules.oci.repository import (
     WritableRepository,
     occupied,
 )
+from getmodules.oci.results import Pushed
 from getmodules.oci.worktree import Selection, select
 from getmodules.ports import Context, Phase
 from getmodules.redact import printable

@@ -12,9 +12,10 @@ from typing import Protocol
 
 from getmodules.digest import Digest
 from getmodules.errors import DigestMismatchError, FetchError, GetModulesError, NetworkError
+from getmodules.net.body import SizedBody
 from getmodules.net.outcome import TRANSIENT
 from getmodules.net.session import Session, checked_target
-from getmodules.net.wire import Answer, SizedBody
+from getmodules.net.wire import Answer
 from getmodules.ports import Context
 from getmodules.redact import printable
 

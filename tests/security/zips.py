@@ -295,7 +295,7 @@ def _layout_of_zip() -> list[Case]:
             "two end records that disagree",
             AMBIGUOUS,
             "zip64 says one count, the old record another",
-            lambda: _with_end64(zip_bytes(A, B), count=1),
+            lambda: with_end64(zip_bytes(A, B), count=1),
             disputed=True,
         ),
         _zip(
@@ -442,7 +442,7 @@ def _ratio_bomb() -> bytes:
     return zip_bytes(*(Z(name=b"%d" % n, data=bytes(8 << 20), method=8) for n in range(9)))
 
 
-def _with_end64(data: bytes, *, count: int | None = None) -> bytes:
+def with_end64(data: bytes, *, count: int | None = None) -> bytes:
     """``data`` with a zip64 end record and its locator in front of the old one."""
     at = data.rindex(b"PK\x05\x06")
     here, total, length, offset = struct.unpack_from("<2H2I", data, at + 8)
@@ -478,7 +478,7 @@ def _accepted_zips() -> list[Case]:
         Case(
             name="zip64 end record",
             kind="zip",
-            build=lambda: _with_end64(zip_bytes(A)),
+            build=lambda: with_end64(zip_bytes(A)),
             tree={"a.tf": TEXT},
             why="some write it always",
         ),

@@ -10,10 +10,11 @@ import pytest
 
 from getmodules.digest import Digest
 from getmodules.errors import AddressError, CorruptArchiveError, DigestMismatchError, NotFoundError
-from getmodules.model import Arguments, PackageAddress, Referrer
+from getmodules.model import Arguments, PackageAddress
 from getmodules.oci import inspect as inspecting
 from getmodules.oci.inspect import inspect, tags
 from getmodules.oci.repository import OCI_MANIFEST, Descriptor, RawManifest
+from getmodules.oci.results import Referrer
 from getmodules.ports import Context, Progress
 from tests.contexts import a_context
 from tests.refusals import refusal

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import queue
-import socket
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -292,53 +288,6 @@ def test_an_upload_that_goes_nowhere_is_an_error(context: Context) -> None:
         refusal(
             FetchError, "fetch/unreadable", upload(client_of(server.url), context, chunk_bytes=1).run, lambda: False
         )
-
-
-IMPATIENT = NetSettings(
-    connect_seconds=0.2, silence_seconds=0.3, rate_window_seconds=0.8, rate_window_bytes=100, tries=1
-)
-
-
-def test_a_long_upload_is_no_silence(context: Context) -> None:
-    """The server has its time for an answer when it has the body; until then, bytes must move."""
-
-    def slowly() -> Iterator[bytes]:
-        for piece in (DATA[at : at + 10_240] for at in range(0, len(DATA), 10_240)):
-            time.sleep(0.12)
-            yield piece
-
-    with stubborn() as (server, url):
-        client_of(url, settings=IMPATIENT).put_blob(DIGEST, len(DATA), slowly, context)
-    assert server.whole == DATA
-
-
-def test_an_upload_that_nobody_takes_is_ended(context: Context) -> None:
-    stop = threading.Event()
-
-    def takes_nothing() -> None:
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            ports.put(listener.getsockname()[1])
-            client, _ = listener.accept()
-            with client:
-                head = b""
-                while b"\r\n\r\n" not in head:
-                    head += client.recv(4_096)
-                client.sendall(b"HTTP/1.1 202 Accepted\r\nLocation: /v2/u\r\nContent-Length: 0\r\n\r\n")
-                stop.wait(20)
-
-    ports: queue.Queue[int] = queue.Queue()
-    server = threading.Thread(target=takes_nothing)
-    server.start()
-    try:
-        client = client_of(f"http://127.0.0.1:{ports.get(timeout=5)}", settings=IMPATIENT)
-        large = 64 << 20
-        started = time.monotonic()
-        chunks = lambda: (bytes(1 << 20) for _ in range(64))  # noqa: E731
-        refusal(NetworkError, "network/timeout", client.put_blob, DIGEST, large, chunks, context)
-        assert time.monotonic() - started < 10
-    finally:
-        stop.set()
-        server.join()
 
 
 # ---------------------------------------------------------------------------------------------- manifests

@@ -1,0 +1,81 @@
+"""The files of layouts: in tars, and in directories without links."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from getmodules.digest import Digest
+from getmodules.errors import (
+    CorruptArchiveError,
+    InstallError,
+    LimitExceededError,
+    UnsafeContentError,
+)
+from getmodules.limits import Limits
+from getmodules.oci.layout import Layout
+from getmodules.oci.repository import OCI_MANIFEST, Descriptor, RawManifest
+from getmodules.ports import Context
+from tests.contexts import a_context
+from tests.refusals import refusal
+from tests.unit.oci.layouts import HandMade, a_manifest
+
+ONE, TWO, THREE = a_manifest(), a_manifest(n=2), a_manifest(n=3)
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Context:
+    return a_context(tmp_path)
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> HandMade:
+    return HandMade(tmp_path / "layout")
+
+
+def raw(body: bytes, media_type: str = OCI_MANIFEST) -> RawManifest:
+    return RawManifest(media_type=media_type, body=body)
+
+
+def packed(made: HandMade, tar: Path, prefix: str = "") -> Path:
+    with tarfile.open(tar, "w") as archive:
+        archive.add(made.path, prefix or ".")
+    return tar
+
+
+@pytest.mark.parametrize("prefix", [pytest.param("", id="dot"), pytest.param("/", id="bare")])
+def test_a_tar_of_a_layout(made: HandMade, context: Context, tmp_path: Path, prefix: str) -> None:
+    digest = made.manifest(ONE, "1.0.0")
+    blob = made.blob(b"x" * 100_000)
+    layout = Layout(packed(made, tmp_path / "layout.tar", prefix))
+    assert layout.manifest("1.0.0", context).body == ONE
+    assert layout.manifest(digest, context).body == ONE
+    descriptor = Descriptor(media_type="x", digest=Digest.parse(blob), size=100_000)
+    assert b"".join(layout.blob(descriptor, context)) == b"x" * 100_000
+    assert list(layout.tags(context)) == ["1.0.0"]
+
+
+def test_a_tar_is_not_written_to(made: HandMade, context: Context, tmp_path: Path) -> None:
+    tar = packed(made, tmp_path / "layout.tar")
+    before = tar.read_bytes()
+    refusal(InstallError, "install", Layout(tar).for_publishing)
+    assert tar.read_bytes() == before
+
+
+def test_a_tar_with_two_files_of_one_name(made: HandMade, context: Context, tmp_path: Path) -> None:
+    tar = packed(made, tmp_path / "layout.tar")
+    with tarfile.open(tar, "a") as archive:
+        archive.add(made.path / "index.json", "index.json")
+    refusal(UnsafeContentError, "unsafe-content/ambiguous-archive", Layout(tar).manifest, "x", context)
+
+
+def test_a_tar_with_too_many_files(made: HandMade, context: Context, tmp_path: Path) -> None:
+    few = a_context(tmp_path, limits=Limits(entries=3))
+    refusal(LimitExceededError, "limit-exceeded/entries", Layout(packed(made, tmp_path / "x.tar")).manifest, "x", few)
+
+
+def test_what_is_neither_a_directory_nor_a_tar(context: Context, tmp_path: Path) -> None:
+    (tmp_path / "x.zip").write_bytes(b"PK\3\4" + bytes(600))
+    refusal(CorruptArchiveError, "corrupt-archive", Layout(tmp_path / "x.zip").manifest, "x", context)

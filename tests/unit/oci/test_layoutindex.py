@@ -1,0 +1,94 @@
+"""The table of tags, as other tools write it."""
+
+from __future__ import annotations
+
+import tarfile
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from getmodules.errors import (
+    NotFoundError,
+    UnsafeContentError,
+)
+from getmodules.oci.layout import Layout
+from getmodules.oci.repository import OCI_MANIFEST, RawManifest
+from getmodules.ports import Context
+from tests.contexts import a_context
+from tests.refusals import refusal
+from tests.unit.oci.layouts import HandMade, a_manifest
+
+ONE, TWO, THREE = a_manifest(), a_manifest(n=2), a_manifest(n=3)
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Context:
+    return a_context(tmp_path)
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> HandMade:
+    return HandMade(tmp_path / "layout")
+
+
+def raw(body: bytes, media_type: str = OCI_MANIFEST) -> RawManifest:
+    return RawManifest(media_type=media_type, body=body)
+
+
+def packed(made: HandMade, tar: Path, prefix: str = "") -> Path:
+    with tarfile.open(tar, "w") as archive:
+        archive.add(made.path, prefix or ".")
+    return tar
+
+
+@pytest.mark.parametrize(
+    ("names", "tag", "found"),
+    [
+        pytest.param(["1.0.0", "2.0.0"], "2.0.0", TWO, id="exact"),
+        pytest.param(["docker.io/acme/vpc:1.0.0", "x"], "1.0.0", ONE, id="containerds-full-name"),
+        pytest.param(["h/a:1.0.0", "1.0.0"], "1.0.0", TWO, id="exact-before-full"),
+        pytest.param([None], "latest", ONE, id="the-only-one-without-a-name"),
+        pytest.param(["1.0.0", "1.0.0", "1.0.0"], "1.0.0", None, id="three-under-one-tag"),
+        pytest.param(["a:1.0.0", "b:1.0.0"], "1.0.0", None, id="two-full-names-that-end-alike"),
+    ],
+)
+def test_tags_as_other_tools_write_them(
+    made: HandMade, context: Context, names: list[str | None], tag: str, found: bytes | None
+) -> None:
+    for body, name in zip((ONE, TWO, THREE), names, strict=False):
+        made.manifest(body, name)
+    read = partial(Layout(made.path).manifest, tag, context)
+    if found is None:
+        refusal(UnsafeContentError, "unsafe-content/ambiguous-archive", read)
+    else:
+        assert read().body == found
+
+
+def test_one_manifest_twice_under_one_tag_is_that_manifest(made: HandMade, context: Context) -> None:
+    made.manifest(ONE, "1.0.0")
+    made.manifest(ONE, "1.0.0")
+    assert Layout(made.path).manifest("1.0.0", context).body == ONE
+
+
+@pytest.mark.parametrize(
+    ("names", "tag"),
+    [
+        pytest.param(["1.0.0"], "2.0.0", id="another-tag"),
+        pytest.param([None, None], "latest", id="two-without-a-name"),
+        pytest.param([None, "1.0.0"], "latest", id="not-the-only-one"),
+        pytest.param([None], "1.0.0", id="a-name-was-asked-for"),
+        pytest.param(["x1.0.0"], "1.0.0", id="no-colon-before-it"),
+        pytest.param([], "latest", id="nothing-there"),
+    ],
+)
+def test_a_tag_that_is_not_there(made: HandMade, context: Context, names: list[str | None], tag: str) -> None:
+    for body, name in zip((ONE, TWO), names, strict=False):
+        made.manifest(body, name)
+    refusal(NotFoundError, "not-found", Layout(made.path).manifest, tag, context)
+
+
+def test_the_tags_in_their_order(made: HandMade, context: Context) -> None:
+    for name in ("2.0.0", "docker.io/x:1.0.0", None, "1.0.0", "a name", "2.0.0"):
+        made.manifest(ONE, name)
+    assert list(Layout(made.path).tags(context)) == ["2.0.0", "1.0.0"]

@@ -1,0 +1,141 @@
+"""git asked in isolation, and what it says about revisions."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from getmodules.errors import (
+    ConfigError,
+    FetchError,
+)
+from getmodules.oci.workgit import public_source
+from getmodules.oci.worktree import select
+from getmodules.ports import Context, Progress
+from tests.contexts import a_context
+from tests.refusals import refusal
+from tests.unit.oci.repositories import ENVIRON, git, repository, write
+
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+FILES = {"main.tf": "# main\n", "sub/a.tf": "# a\n", ".gitignore": "*.log\n"}
+
+
+class Notices(Progress):
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def notice(self, package: str, message: str) -> None:
+        self.said.append(message)
+
+
+def context_with(tmp_path: Path, **more: Any) -> tuple[Context, list[str]]:
+    notices = Notices()
+    return a_context(tmp_path, progress=notices, **{"environ": ENVIRON, **more}), notices.said
+
+
+def names(directory: Path, context: Context) -> set[str]:
+    return {member.name for member in select(directory, context).members}
+
+
+@needs_git
+def test_the_callers_git_variables_do_not_count(tmp_path: Path) -> None:
+    root = repository(tmp_path / "r", FILES)
+    other = repository(tmp_path / "other", {"other.tf": ""})
+    environ = {**ENVIRON, "GIT_DIR": str(other / ".git"), "GIT_WORK_TREE": str(other), "GIT_INDEX_FILE": "/x"}
+    assert names(root, context_with(tmp_path, environ=environ)[0]) == set(FILES)
+
+
+@needs_git
+def test_nothing_that_the_repository_configures_runs(tmp_path: Path) -> None:
+    root = repository(tmp_path / "r", FILES)
+    canary = tmp_path / "canary"
+    hook = tmp_path / "hook"
+    hook.write_text(f"#!/bin/sh\ntouch {canary}\n")
+    hook.chmod(0o755)
+    git(root, "config", "core.fsmonitor", str(hook))
+    for name in ("post-index-change", "pre-commit", "post-checkout"):
+        shutil.copy(hook, root / ".git/hooks" / name)
+    os.utime(root / "main.tf", (1, 1))
+    assert names(root, context_with(tmp_path)[0]) == set(FILES)
+    assert not canary.exists()
+
+
+@needs_git
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives directories away")
+def test_a_repository_of_somebody_else(place: Path) -> None:
+    root = repository(place / "r", FILES)
+    for path in (root, root / ".git"):
+        os.chown(path, 12_345, 12_345)
+    refusal(ConfigError, "config", select, root, context_with(place)[0])
+
+
+@needs_git
+def test_a_broken_repository_is_an_error_and_not_no_repository(tmp_path: Path) -> None:
+    root = repository(tmp_path / "r", FILES)
+    (root / ".git/index").write_bytes(b"garbage")
+    refusal(FetchError, "fetch/unreadable", select, root, context_with(tmp_path)[0])
+
+
+# -------------------------------------------------------------------------------------------- revisions
+
+
+@needs_git
+def test_the_revision_of_a_clean_work_tree(tmp_path: Path) -> None:
+    root = repository(tmp_path / "r", FILES)
+    git(root, "remote", "add", "origin", "https://user:s3cret@git.example.com/acme/vpc.git?token=s3cret")
+    write(root, {"untracked": ""})
+    revision = select(root, context_with(tmp_path)[0]).revision
+    assert revision is not None
+    assert revision.commit == git(root, "rev-parse", "HEAD").decode().strip()
+    assert revision.source == "https://git.example.com/acme/vpc"
+
+
+@needs_git
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda root: write(root, {"main.tf": "changed"}), id="changed"),
+        pytest.param(lambda root: (write(root, {"new.tf": ""}), git(root, "add", "new.tf")), id="staged"),
+        pytest.param(lambda root: write(root, {"elsewhere/x.tf": "changed"}), id="changed-elsewhere"),
+    ],
+)
+def test_no_revision_of_anything_else(tmp_path: Path, change: Any) -> None:
+    root = repository(tmp_path / "r", {**FILES, "elsewhere/x.tf": ""})
+    assert select(root / "sub", context_with(tmp_path)[0]).revision is not None
+    change(root)
+    assert select(root / "sub", context_with(tmp_path)[0]).revision is None
+
+
+@needs_git
+def test_no_revision_before_the_first_commit(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "r")
+    write(tmp_path / "r", FILES)
+    git(tmp_path / "r", "add", "-A")
+    selection = select(tmp_path / "r", context_with(tmp_path)[0])
+    assert (len(selection.members), selection.revision) == (3, None)
+
+
+@pytest.mark.parametrize(
+    ("origin", "public"),
+    [
+        pytest.param("https://h.example/a/b.git", "https://h.example/a/b", id="https"),
+        pytest.param("https://tok3n@h.example:8443/a/b", "https://h.example:8443/a/b", id="token-and-port"),
+        pytest.param("git@github.com:acme/vpc.git", "https://github.com/acme/vpc", id="scp-of-a-forge"),
+        pytest.param("ssh://git@gitlab.com/acme/vpc.git", "https://gitlab.com/acme/vpc", id="ssh-of-a-forge"),
+        pytest.param("git@h.example:a/b.git", "ssh://git@h.example/a/b.git", id="scp"),
+        pytest.param("ssh://git:pw@h.example:22/a/b", "ssh://git@h.example:22/a/b", id="ssh-with-a-password"),
+        pytest.param("git://h.example/a", "git://h.example/a", id="git"),
+        pytest.param("/srv/git/vpc.git", None, id="path"),
+        pytest.param("file:///srv/git/vpc.git", None, id="file"),
+        pytest.param("../vpc", None, id="relative"),
+        pytest.param("ext::sh -c id", None, id="command"),
+        pytest.param("", None, id="none"),
+        pytest.param("https://h.example/\x1b[2J", None, id="escape-sequence"),
+    ],
+)
+def test_the_source_as_others_may_read_it(origin: str, public: str | None) -> None:
+    assert public_source(origin) == public
