@@ -60,14 +60,12 @@ if TYPE_CHECKING:
         Elsewhere as Elsewhere,
         Evidence as Evidence,
         Gate as Gate,
-        Installed as Installed,
         Kind as Kind,
         Member as Member,
         Members as Members,
         ModuleAddress as ModuleAddress,
         PackageAddress as PackageAddress,
         Pin as Pin,
-        Resolved as Resolved,
         Want as Want,
     )
     from getmodules.oci.results import Inspected as Inspected, Pushed as Pushed, Referrer as Referrer
@@ -80,6 +78,7 @@ if TYPE_CHECKING:
         Shorthand as Shorthand,
     )
     from getmodules.redact import Secret as Secret
+    from getmodules.results import Installed as Installed, Resolved as Resolved
     from getmodules.tree import members_of as members_of
     from getmodules.version import VERSION as __version__
 
@@ -93,12 +92,13 @@ _HOMES = {
     "getmodules.hookspecs": ("hookimpl",),
     "getmodules.limits": ("Limits",),
     "getmodules.model": (
-        "Arguments", "Blob", "Demand", "Elsewhere", "Evidence", "Gate", "Installed", "Kind", "Member", "Members",
-        "ModuleAddress", "PackageAddress", "Pin", "Resolved", "Want",
+        "Arguments", "Blob", "Demand", "Elsewhere", "Evidence", "Gate", "Kind", "Member", "Members",
+        "ModuleAddress", "PackageAddress", "Pin", "Want",
     ),
     "getmodules.oci.results": ("Inspected", "Pushed", "Referrer"),
     "getmodules.ports": ("Context", "Credential", "Origin", "Phase", "Progress", "Shorthand"),
     "getmodules.redact": ("Secret",),
+    "getmodules.results": ("Installed", "Resolved"),
     "getmodules.tree": ("members_of",),
 }  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -13,13 +13,14 @@ from getmodules import catalog, demands, detection, plugins
 from getmodules.config import limits_from, selection_from
 from getmodules.errors import AddressError
 from getmodules.limits import Limits
-from getmodules.model import Installed, ModuleAddress, PackageAddress, Request, Resolved, Want
+from getmodules.model import ModuleAddress, PackageAddress, Request, Want
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.pipeline import Means, install, reported, resolve_address
 from getmodules.ports import Context, Progress
 from getmodules.privatedir import Sweeper
 from getmodules.redact import redact_address
+from getmodules.results import Installed, Resolved
 from getmodules.workshop import temporary_workshops
 
 if TYPE_CHECKING:

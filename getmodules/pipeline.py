@@ -36,13 +36,11 @@ from getmodules.model import (
     Elsewhere,
     Evidence,
     Gate,
-    Installed,
     Layers,
     Members,
     ModuleAddress,
     Pin,
     Request,
-    Resolved,
     Tree,
     Want,
 )
@@ -53,6 +51,7 @@ from getmodules.net.settings import NetSettings
 from getmodules.ports import Context, Credential, Network, Origin, Phase, Progress
 from getmodules.privatedir import Sweeper
 from getmodules.reporting import Reporting
+from getmodules.results import Installed, Resolved
 from getmodules.staging import Staging
 from getmodules.workshop import Workshops, temporary_workshops
 

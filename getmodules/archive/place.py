@@ -46,8 +46,10 @@ class Place:
     def count_bytes(self, amount: int) -> None:
         self._bytes += amount
         if self._bytes > self._most_bytes:
-            name = "total_bytes" if self._bytes > self._limits.total_bytes else "ratio"
-            raise self._limits.exceeded(name, f"the package unpacks to {self._bytes:,} bytes and more")
+            what = f"the package unpacks to {self._bytes:,} bytes and more"
+            if self._bytes > self._limits.total_bytes:
+                raise self._limits.exceeded("total_bytes", what)
+            raise self._limits.exceeded("ratio", what)
 
     def _count_entry(self, path: str) -> None:
         limits = self._limits

@@ -21,8 +21,9 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from getmodules.errors import FetchError, LimitExceededError, NetworkError
 from getmodules.limits import MIB
 from getmodules.net.body import SizedBody, WatchedBody
+from getmodules.net.failures import failure
 from getmodules.net.settings import NetSettings
-from getmodules.net.watch import Guardian, Watch, timeout
+from getmodules.net.watch import Guardian, Watch
 from getmodules.ports import Context
 from getmodules.redact import printable, redact
 from getmodules.version import VERSION
@@ -212,45 +213,6 @@ class Wire:
 def _no_auth(request: requests.PreparedRequest) -> requests.PreparedRequest:
     """Without an explicit one, requests takes credentials from the URL and from ~/.netrc."""
     return request
-
-
-def failure(error: BaseException) -> NetworkError:
-    """What requests and urllib3 raise, in our words."""
-    said = printable(redact(_innermost(error)), 300)
-    if _caused_by_certificate(error):
-        return NetworkError(
-            f"the server's certificate cannot be trusted: {said}",
-            part="certificate",
-            hint="for a private authority: --ca-file FILE, or SSL_CERT_FILE",
-        )
-    if any(isinstance(each, (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError)) for each in _chain(error)):
-        return timeout("the server said nothing for too long")
-    return NetworkError(f"the connection failed: {said}", hint="is the network there, and the host spelled right?")
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    seen: list[BaseException] = []
-    pending: list[Any] = [error]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, BaseException) and current not in seen:
-            seen.append(current)
-            yield current
-            pending += [*current.args, getattr(current, "reason", None), current.__cause__, current.__context__]
-
-
-def _caused_by_certificate(error: BaseException) -> bool:
-    import ssl
-
-    return any(isinstance(each, ssl.SSLCertVerificationError) for each in _chain(error))
-
-
-def _innermost(error: BaseException) -> str:
-    """The operating system's or TLS's own words, below the layers of libraries."""
-    for each in _chain(error):
-        if isinstance(each, OSError) and each.strerror and not isinstance(each, requests.RequestException):
-            return str(each.strerror)
-    return str(error) or type(error).__name__
 
 
 def shown_host(url: str) -> str:

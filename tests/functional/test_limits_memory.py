@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import functools
 import gzip
+import logging
 import lzma
 import resource
 import struct
@@ -23,6 +24,9 @@ from tests.security.tars import huge_xz, huge_zstd, zstd_compress
 from tests.security.zips import with_end64
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS and ru_maxrss mean something else there")
+
+#: ``--log-cli-level=INFO`` shows the numbers.
+_log = logging.getLogger("tests")
 
 MEMORY = 256 << 20
 ADDRESS_SPACE = 512 << 20
@@ -109,9 +113,7 @@ OUT_OF_MEMORY, TOO_SLOW = 41, 42
 
 
 @pytest.mark.parametrize(("kind", "build"), CASES)
-def test_memory_is_bounded(
-    kind: str, build: Callable[[], bytes], tmp_path: Path, record_property: Callable[[str, object], None]
-) -> None:
+def test_memory_is_bounded(kind: str, build: Callable[[], bytes], tmp_path: Path) -> None:
     kind, slashes, subdir = kind.partition("//")
     archive, dest, measured = tmp_path / f"package.{kind}", tmp_path / "dest", tmp_path / "measured"
     # Built by a child as well: what building takes must not count, nor stay in this process.
@@ -130,7 +132,7 @@ def test_memory_is_bounded(
         return TOO_SLOW if time.monotonic() - began > SECONDS else 0
 
     assert processes.run(child) == 0
-    record_property("MiB", int(measured.read_text()) >> 20)
+    _log.info("%d MiB", int(measured.read_text()) >> 20)
     assert int(measured.read_text()) < MEMORY
     assert {path.name for path in tmp_path.iterdir()} <= {archive.name, "dest", "measured"}
 

@@ -82,7 +82,7 @@ def test_without_force_exactly_one_wins(count: int, same: bool, dest: str, here:
     assert codes(ended) == ["destination-exists"] * (count - 1) + ["ok"]
     where = here / "work" / dest
     is_one_of(where, count)
-    assert sorted(os.listdir(here / "work")) == sorted(["canary", dest.split("/")[0]])
+    assert sorted(os.listdir(here / "work")) == sorted(["canary", Path(dest).parts[0]])
     assert [name for name in os.listdir(where.parent) if name != "canary"] == ["dest"]
 
 

@@ -6,6 +6,7 @@ the work, and not Python's start. In CI every few calls are hit; with ``GETMODUL
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -14,7 +15,6 @@ import subprocess
 import tarfile
 import zipfile
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +24,9 @@ import pytest
 from tests.commandline import COMMAND, PATIENCE, environment
 from tests.snapshots import snapshot
 from tests.tools import need
+
+#: ``--log-cli-level=INFO`` shows the numbers.
+_log = logging.getLogger("tests")
 
 FULL = os.environ.get("GETMODULES_FULL_SWEEP") == "1"
 #: Of the places to hit only each n-th, in CI; a prime, so that all kinds of calls get their turn.
@@ -264,9 +267,7 @@ NO_EXCHANGE = ("inject=renameat2:error=EINVAL",)
         pytest.param(True, NO_EXCHANGE, id="force in two steps"),
     ],
 )
-def test_a_fault_at_any_call(
-    source: str, force: bool, more: tuple[str, ...], tmp_path: Path, record_property: Callable[[str, object], None]
-) -> None:
+def test_a_fault_at_any_call(source: str, force: bool, more: tuple[str, ...], tmp_path: Path) -> None:
     dry = Scene(tmp_path / "dry", source, force, more)
     work = work_of(dry, tmp_path / "log")
     new = snapshot(dry.place / "dest")
@@ -278,6 +279,6 @@ def test_a_fault_at_any_call(
 
     with ThreadPoolExecutor(WORKERS) as pool:
         outcomes = Counter(pool.map(one, enumerate(hits)))
-    record_property("faults", f"{len(hits)}: {dict(outcomes)}")
+    _log.info("%d faults: %s", len(hits), dict(outcomes))
     assert outcomes["new"]
     assert outcomes["old" if force else "absent"]
