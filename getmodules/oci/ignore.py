@@ -1,7 +1,8 @@
 """``.getmodulesignore``: what stays out of a package, in the language of ``.gitignore``. Pure.
 
 One such file counts, in the directory that is published; those of other directories are files like any other.
-Patterns are matched as bytes, because git does.
+Patterns are matched as bytes, because git does. In one point this follows git's manual and not its code: two stars
+that are no whole component (``a**/b``) are one star, also behind a name without any.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ def test_few_descriptors(source: str, force: bool, here: Path) -> None:
 def test_few_descriptors_for_the_command(most: int, here: Path) -> None:
     """Python itself needs some to start; whatever happens, it ends with a documented code and leaves nothing."""
     before = snapshot(here)
-    shell = f'ulimit -n {most}; exec "$0" get package.zip place/dest --json'
+    shell = f'ulimit -n {most}; exec "$0" get ./package.zip place/dest --json'
     done = subprocess.run(
         ["sh", "-c", shell, COMMAND], cwd=here, env=environment(), capture_output=True, text=True, timeout=PATIENCE,
         check=False,
@@ -181,7 +181,7 @@ def test_few_descriptors_for_the_command(most: int, here: Path) -> None:
 @each_source
 @pytest.mark.parametrize("umask", ["000", "077", "777"])
 def test_any_umask(source: str, umask: str, here: Path) -> None:
-    shell = f'umask {umask}; exec "$0" get {source} place/new/dest -q'
+    shell = f'umask {umask}; exec "$0" get ./{source} place/new/dest -q'
     done = subprocess.run(
         ["sh", "-c", shell, COMMAND], cwd=here, env=environment(), capture_output=True, text=True, timeout=PATIENCE,
         check=False,
@@ -203,7 +203,7 @@ def test_any_home(source: str, home: str, here: Path) -> None:
     env = environment()
     if (value := HOMES[home]) is not None:
         env["HOME"] = value
-    done = command(here, "get", source, "place/dest", "-q", env=env)
+    done = command(here, "get", f"./{source}", "place/dest", "-q", env=env)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert os.listdir(here / "place") == ["dest"]
 
@@ -212,7 +212,7 @@ def test_a_home_that_cannot_be_written(here: Path) -> None:
     def work() -> None:
         (here / "home").mkdir()
         bind_mount(here / "home", here / "home", read_only=True)
-        done = command(here, "get", "package.zip", "place/dest", "-q", env=environment(HOME=str(here / "home")))
+        done = command(here, "get", "./package.zip", "place/dest", "-q", env=environment(HOME=str(here / "home")))
         assert (done.returncode, done.stderr) == (0, "")
 
     in_mount_namespace(work)
@@ -221,7 +221,7 @@ def test_a_home_that_cannot_be_written(here: Path) -> None:
 @each_source
 def test_all_streams_closed(source: str, here: Path) -> None:
     """Descriptors 0, 1 and 2 are then handed out again: nothing that is printed may land in a file."""
-    shell = '"$0" get "$1" place/dest --json -v --progress plain <&- >&- 2>&-; echo $? >code'
+    shell = '"$0" get "./$1" place/dest --json -v --progress plain <&- >&- 2>&-; echo $? >code'
     subprocess.run(["sh", "-c", shell, COMMAND, source], cwd=here, env=environment(), timeout=PATIENCE, check=True)
     assert int((here / "code").read_text()) in (0, 1)
     if (here / "place" / "dest").exists():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import tarfile
 from functools import partial
 from pathlib import Path
@@ -21,7 +23,7 @@ from getmodules.oci.layout import Layout
 from getmodules.oci.repository import OCI_MANIFEST, RawManifest
 from getmodules.ports import Context
 from tests.contexts import a_context
-from tests.processes import start, wait
+from tests.processes import run, start, strike_at, wait
 from tests.refusals import refusal
 from tests.snapshots import snapshot
 from tests.unit.oci.layouts import REF_NAME, HandMade, a_manifest, sha256
@@ -197,3 +199,29 @@ def test_eight_processes_on_one_tag_have_one_winner(context: Context, tmp_path: 
     assert sorted(codes) == [0] + [3] * 7
     winner = codes.index(0)
     assert Layout(path).manifest("1.0.0", context).body == a_manifest(number=winner)
+
+
+@pytest.mark.parametrize("there", [pytest.param(False, id="making-it"), pytest.param(True, id="it-is-there")])
+def test_whoever_is_killed_whenever_leaves_a_layout_that_works(context: Context, tmp_path: Path, there: bool) -> None:
+    """SIGKILL instead of each thing that a writer does to the file system, from the making to the end."""
+    finished, number = False, 0
+    while not finished:
+        number += 1
+        path = tmp_path / str(number)
+        if there:
+            put(Layout(path), ONE, "kept", context)
+
+        def child(number: int = number, path: Path = path) -> None:
+            strike_at(number, lambda: os.kill(os.getpid(), signal.SIGKILL))
+            put(Layout(path), TWO, "struck", context)
+
+        finished = run(child) == 0
+        put(Layout(path), THREE, "after", context)
+        layout = Layout(path)
+        assert layout.manifest("after", context).body == THREE
+        assert not there or layout.manifest("kept", context).body == ONE
+        assert set(layout.tags(context)) <= {"kept", "struck", "after"}
+        if "struck" in layout.tags(context):
+            assert layout.manifest("struck", context).body == TWO
+        assert sorted(entry.name for entry in path.iterdir()) == ["blobs", "index.json", "oci-layout"]
+    assert number > 20
