@@ -19,7 +19,7 @@ from getmodules.net.settings import NetSettings
 from getmodules.pipeline import Means, install, reported, resolve_address
 from getmodules.ports import Context, Progress
 from getmodules.privatedir import Sweeper
-from getmodules.redact import redact_address
+from getmodules.redact import printable, redact_address
 from getmodules.results import Installed, Resolved
 from getmodules.workshop import temporary_workshops
 
@@ -113,7 +113,7 @@ class Client:
         address = self.detect(source, base=base)
         want = Want(
             subdir=address.subdir,
-            dest=Path(os.path.abspath(dest)),
+            dest=_absolute(dest),
             source=redact_address(source),
             address=address.display(),
         )
@@ -202,6 +202,15 @@ class Client:
             network=self._network,
             environ=self._environ,
         )
+
+
+def _absolute(dest: StrPath) -> Path:
+    """Made absolute before anything is fetched, so that a later change of the working directory changes nothing."""
+    try:
+        return Path(os.path.abspath(dest))
+    except OSError as error:
+        shown = printable(os.fspath(dest), 1000)
+        raise install_error(error, f"{shown} is relative, and the current directory cannot be found") from error
 
 
 def _catalog(selection: plugins.Selection, own: Sequence[object]) -> catalog.Catalog:

@@ -34,6 +34,8 @@ _CREATE_ATTEMPTS = 100
 #: A second look costs nothing, and picks up what an error that passes (too many open files, a file that a
 #: scanner held) left behind.
 _REMOVE_ROUNDS = 3
+#: The lock, and what :mod:`getmodules.removal` holds open at one time.
+_DESCRIPTORS = 4
 _LOCK_FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 
 _log = logging.getLogger("getmodules")
@@ -54,6 +56,7 @@ class PrivateDirectory:
 
     def create(self) -> None:
         """Raises ``OSError``: ``FileNotFoundError`` says that ``parent`` is not there (any more)."""
+        _check_descriptors()
         for _ in range(_CREATE_ATTEMPTS):
             # Set before it exists: an interrupt right after mkdir must not leave it behind.
             self._path = self._parent / f"{_PREFIX}{os.urandom(8).hex()}"
@@ -166,6 +169,17 @@ class Sweeper:
                 continue
             if dead is not None:
                 dead.remove()
+
+
+def _check_descriptors() -> None:
+    """Raise ``OSError`` now, rather than make something that there are too few descriptors to remove again."""
+    opened: list[int] = []
+    try:
+        for _ in range(_DESCRIPTORS):
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
 
 
 def _looks_like_ours(path: Path) -> bool:

@@ -995,7 +995,7 @@ def test_a_programs_own_plugin_may_be_a_module(site: Site) -> None:
     assert "acme" in client.catalog.getters.names
 
 
-@pytest.mark.parametrize("own", [object(), 3, "text", None], ids=repr)
+@pytest.mark.parametrize("own", [object(), 3, "text", None], ids=lambda own: type(own).__name__)
 def test_a_programs_own_plugin_that_is_none(own: Any) -> None:
     client = Client(environ=NO_STRANGERS, plugins=[own])
     error = client.catalog.plugins[-1].error
