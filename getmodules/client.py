@@ -16,6 +16,7 @@ from getmodules.limits import Limits
 from getmodules.model import ModuleAddress, PackageAddress, Request, Want
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
+from getmodules.oserrors import install_error
 from getmodules.pipeline import Means, install, reported, resolve_address
 from getmodules.ports import Context, Progress
 from getmodules.privatedir import Sweeper
@@ -77,7 +78,7 @@ class Client:
 
     def explain(self, source: str, *, base: StrPath | None = None) -> detection.Detected:
         """As :meth:`detect`, with the steps of the detector chain."""
-        return detection.detect(source, self._catalog, base=None if base is None else os.path.abspath(base))
+        return detection.detect(source, self._catalog, base=None if base is None else os.fspath(base))
 
     def resolve(
         self,

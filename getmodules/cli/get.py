@@ -10,8 +10,10 @@ from getmodules.cli.options import (
     Parser,
     add_base,
     add_limit,
+    add_network,
     add_output,
     add_plugins,
+    add_progress,
     add_quiet_and_verbose,
     base_of,
     client_of,
@@ -52,12 +54,8 @@ def parser() -> Parser:
     )
     made.add_argument("--force", action="store_true", help="replace the directory DEST, whatever is in it")
     add_limit(made)
-    made.add_argument(
-        "--progress",
-        metavar="HOW",
-        default="auto",
-        help="auto (a line on a terminal, else nothing), plain (a line for each phase), none, or one of a plugin",
-    )
+    add_progress(made)
+    add_network(made)
     add_plugins(made)
     add_output(made)
     add_quiet_and_verbose(made)

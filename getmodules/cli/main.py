@@ -23,6 +23,12 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "detect": "show what addresses mean; offline",
         "resolve": "show what addresses mean today, pinned",
         "hash": "show the hash of a directory, a zip or a file",
+        "push": "publish a directory in a registry or an OCI layout",
+        "tags": "list the tags of a repository",
+        "inspect": "show a manifest, its layers and what refers to it",
+        "login": "check a login at its registry and keep it",
+        "logout": "forget a login",
+        "auth": "show which credential is used, and whether it works",
         "plugins": "list the plugins and what they contribute",
     }
 )

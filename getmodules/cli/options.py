@@ -13,6 +13,8 @@ from getmodules.errors import ConfigError
 
 if TYPE_CHECKING:
     from getmodules.client import Client
+    from getmodules.limits import Limits
+    from getmodules.pipeline import Means
 
 PROGRAM = "getmodules"
 _WIDEST, _NARROWEST = 100, 40
@@ -140,6 +142,40 @@ def add_limit(parser: Parser) -> None:
     )
 
 
+def add_progress(parser: Parser) -> None:
+    parser.add_argument(
+        "--progress",
+        metavar="HOW",
+        default="auto",
+        help="auto (a line on a terminal, else nothing), plain (a line for each phase), none, or one of a plugin",
+    )
+
+
+def add_network(parser: Parser) -> None:
+    """What :mod:`getmodules.cli.network` understands."""
+    parser.add_argument(
+        "--ca-file",
+        metavar="[HOST=]FILE",
+        action="append",
+        default=[],
+        help="trust these certificate authorities (PEM), for all hosts or for one; repeatable",
+    )
+    parser.add_argument(
+        "--client-cert",
+        metavar="HOST=FILE[,KEY]",
+        action="append",
+        default=[],
+        help="show this certificate to a host, its key in the same file or in KEY; repeatable",
+    )
+    parser.add_argument(
+        "--plain-http",
+        metavar="HOST",
+        action="append",
+        default=[],
+        help="speak to this registry without TLS: anybody on the way can read along; repeatable",
+    )
+
+
 # ------------------------------------------------------------------------------------------------ what they mean
 
 
@@ -154,10 +190,37 @@ def base_of(options: argparse.Namespace) -> str | None:
 
 
 def client_of(options: argparse.Namespace, console: Console) -> Client:
+    from getmodules.cli.network import network_of
     from getmodules.client import Client
+
+    return Client(
+        limits=_limits_of(options, console),
+        without_plugins=options.no_plugin,
+        network=network_of(options, console.environ),
+        environ=console.environ,
+    )
+
+
+def means_of(options: argparse.Namespace, console: Console) -> Means:
+    """For work on credentials, which is no module's and so not the client's."""
+    from getmodules.cli.network import network_of
+    from getmodules.cli.progress import Attentive, Notices
+    from getmodules.net.network import ClientNetwork
+    from getmodules.pipeline import Means
+
+    return Means(
+        catalog=client_of(options, console).catalog,
+        limits=_limits_of(options, console),
+        progress=Attentive(Notices(console)),
+        network=ClientNetwork(network_of(options, console.environ)),
+        environ=console.environ,
+    )
+
+
+def _limits_of(options: argparse.Namespace, console: Console) -> Limits:
     from getmodules.config import limits_from
 
     limits = limits_from(console.environ)
     for assignment in getattr(options, "limit", ()):
         limits = limits.with_assignment(assignment)
-    return Client(limits=limits, without_plugins=options.no_plugin, environ=console.environ)
+    return limits

@@ -16,6 +16,7 @@ from typing import TextIO
 from getmodules.errors import ConfigError, GetModulesError
 
 _LONGEST_MESSAGE = 2_000
+_LONGEST_SECRET = 64 << 10
 _USUAL_WIDTH = 80
 _COLOURS = {"error": "1;31", "warning": "33", "note": "36"}
 
@@ -95,6 +96,51 @@ class Console:
         except OSError as error:
             raise ConfigError(f"cannot read standard input: {error.strerror}") from error
 
+    @property
+    def asks(self) -> bool:
+        """Whether somebody is there who sees a question and can answer it."""
+        return _is_terminal(self._stdin) and _is_terminal(self._stderr)
+
+    def ask(self, question: str) -> str:
+        """The answer; only where :attr:`asks`."""
+        assert self._stdin is not None
+        with self._guard:
+            self.line("")
+            self._write_message(question)
+            answer = self._stdin.readline()
+        if not answer:
+            raise _no_answer()
+        return answer.rstrip("\r\n")
+
+    def ask_secretly(self, question: str) -> str:
+        """As :meth:`ask`, and the terminal does not show what is typed."""
+        import getpass
+        import warnings
+
+        self.line("")
+        with warnings.catch_warnings():
+            # It would go on, and show what is typed.
+            warnings.simplefilter("error", getpass.GetPassWarning)
+            try:
+                return getpass.getpass(question, self._stderr)
+            except (EOFError, OSError, UnicodeDecodeError, getpass.GetPassWarning):
+                pass
+        # Raised out here: those exceptions may carry what was typed.
+        raise _no_answer()
+
+    def secret_of_stdin(self) -> str:
+        """The one line that comes on standard input, without its end."""
+        if self._stdin is None:
+            raise ConfigError("standard input is closed, so nothing can be read from it")
+        try:
+            text = self._stdin.read(_LONGEST_SECRET + 1)
+        except OSError as error:
+            raise ConfigError(f"cannot read standard input: {error.strerror}") from error
+        line = text.removesuffix("\n").removesuffix("\r")
+        if len(line) > _LONGEST_SECRET or any(character in line for character in "\r\n\0"):
+            raise ConfigError("what came on standard input is more than one line, or too long")
+        return line
+
     # ---------------------------------------------------------------------------------------------- output
 
     def data(self, text: str) -> None:
@@ -173,6 +219,10 @@ class Console:
         if not self.animates or self.environ.get("NO_COLOR"):
             return label
         return f"\x1b[{_COLOURS[label]}m{label}\x1b[0m" if label in _COLOURS else label
+
+
+def _no_answer() -> ConfigError:
+    return ConfigError("the question was not answered")
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

@@ -8,6 +8,7 @@ from getmodules.cli.options import (
     Parser,
     add_base,
     add_limit,
+    add_network,
     add_output,
     add_plugins,
     add_quiet_and_verbose,
@@ -39,6 +40,7 @@ def parser() -> Parser:
     add_sources(made)
     add_base(made)
     add_limit(made)
+    add_network(made)
     add_plugins(made)
     add_output(made)
     add_quiet_and_verbose(made)

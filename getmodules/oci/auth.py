@@ -172,8 +172,10 @@ def _unusable(answer: Answer, why: str) -> AuthenticationError:
 
 
 def _scopes(challenge: Challenge, repository: str, actions: str) -> frozenset[str]:
-    """What we need, and what the registry says that we need."""
+    """What we need, and what the registry says that we need; without a repository the registry alone knows."""
     asked = challenge.parameters.get("scope", "").split()
+    if not repository:
+        return frozenset(asked)
     own = f"repository:{repository}:{actions}"
     return frozenset((own, *(scope for scope in asked if not scope.startswith(f"repository:{repository}:"))))
 

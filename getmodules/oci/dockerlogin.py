@@ -35,7 +35,7 @@ class DockerLogin:
         An ``identity`` token needs no user name.
         """
         host = _checked_host(registry)
-        _check(username, secret, identity)
+        check_login(username, secret, identity=identity)
         helper = self._helper(host)
         if helper is None:
             rewrite(self._file, _setting(host, _entry(username, secret, identity)))
@@ -72,17 +72,19 @@ def _checked_host(registry: str) -> str:
     return host
 
 
-def _check(username: str, secret: Secret, identity: bool) -> None:
+def check_login(username: str, secret: Secret, *, identity: bool = False) -> None:
+    """Whether they can be sent and stored at all."""
     if not secret.reveal():
         raise ConfigError("an empty password is no login")
+    if any("\ud800" <= character <= "\udfff" for character in f"{username}{secret.reveal()}"):
+        raise ConfigError("the user name or the password is not UTF-8")
     if not username and not identity:
         raise ConfigError(
             "a login needs a user name", hint="with a token, most registries take any; see their documentation"
         )
     if ":" in username or not username.isprintable():
-        raise ConfigError(
-            f"{printable(username)!r} cannot be a user name", hint="it has a colon or a control character"
-        )
+        # Not shown: people who know other programs write USER:PASSWORD there.
+        raise ConfigError("a user name has no colon and no control character")
 
 
 def _entry(username: str, secret: Secret, identity: bool) -> dict[str, str]:

@@ -10,12 +10,12 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from getmodules.oci.repository import Repository
 from getmodules.ports import Context, Credential, Origin
 
 if TYPE_CHECKING:
     from getmodules.net.session import Session
     from getmodules.oci.auth import Tokens
+    from getmodules.oci.client import RegistryClient
     from getmodules.oci.dockerconfig import DockerCredentials
 
 _log = logging.getLogger("getmodules")
@@ -34,7 +34,7 @@ class Registries:
         self._tokens: Tokens | None = None
         self._files: DockerCredentials | None = None
 
-    def __call__(self, registry: str, repository: str, context: Context) -> Repository:
+    def __call__(self, registry: str, repository: str, context: Context) -> RegistryClient:
         from getmodules.oci.client import RegistryClient
 
         session = context.network.session()
@@ -119,7 +119,10 @@ def speaks_tls(host: str, port: int) -> bool:
 
 
 def api_location(registry: str, repository: str) -> tuple[str, str]:
-    """Docker Hub's API is elsewhere than its name says, and its own images have a first name that nobody types."""
+    """Docker Hub's API is elsewhere than its name says, and its own images have a first name that nobody types.
+
+    No repository means the registry itself.
+    """
     if registry in _DOCKER_HUB:
-        return _DOCKER_API, repository if "/" in repository else f"library/{repository}"
+        return _DOCKER_API, repository if "/" in repository or not repository else f"library/{repository}"
     return registry, repository

@@ -1,0 +1,118 @@
+"""The options that say how hosts are reached, as settings; what they name is looked at before anybody is asked."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import NoReturn
+
+from getmodules.errors import ConfigError
+from getmodules.net.settings import NetSettings
+from getmodules.redact import printable, redact
+
+#: A host as settings write it: without the brackets of IPv6.
+_HOST = re.compile(r"(?:\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?P<port>:[0-9]{1,5})?", re.ASCII)
+_CA, _CERTIFICATE, _PLAIN = "--ca-file", "--client-cert", "--plain-http"
+
+
+def network_of(options: argparse.Namespace, environ: Mapping[str, str]) -> NetSettings:
+    """The settings of the environment, and over them what the options say; some commands have no such options."""
+    settings = NetSettings.from_environment(environ)
+    ca_files = _by_host(_CA, getattr(options, "ca_file", ()), _authorities)
+    certificates = _by_host(_CERTIFICATE, getattr(options, "client_cert", ()), _certificate)
+    return replace(
+        settings,
+        ca_file=ca_files.pop("", settings.ca_file),
+        ca_files=ca_files,
+        client_certificates=certificates,
+        plain_http=frozenset(_plain(host) for host in getattr(options, "plain_http", ())),
+    )
+
+
+def _by_host(option: str, words: Iterable[str], checked: Callable[[str], str]) -> dict[str, str]:
+    """What is for all hosts is under the empty one."""
+    found: dict[str, str] = {}
+    for word in words:
+        host, file = _split(option, word)
+        if host in found:
+            raise ConfigError(f"{option} is given twice for {f'the host {host}' if host else 'all hosts'}")
+        found[host] = checked(os.path.expanduser(file))  # behind HOST= no shell does that
+    return found
+
+
+def _split(option: str, word: str) -> tuple[str, str]:
+    before, equals, after = word.partition("=")
+    host = _canonical(before) if equals else None
+    if host is None and option == _CERTIFICATE:
+        raise ConfigError(f"{option} {_shown(word)} names no host", hint="write HOST=FILE or HOST=FILE,KEY")
+    if host is not None:
+        return host, after
+    return "", word
+
+
+def _canonical(text: str) -> str | None:
+    """As :class:`NetSettings` wants it; ``None`` for what is no host."""
+    match = _HOST.fullmatch(text)
+    if match is None:
+        return None
+    from getmodules.oci.registries import api_location
+
+    host = (match["address"] or match["name"]).lower()
+    return api_location(host, "")[0] + (match["port"] or "")
+
+
+def _plain(text: str) -> str:
+    host = _canonical(text)
+    if host is None:
+        raise ConfigError(f"{_PLAIN} {_shown(text)} is not a host", hint="write HOST or HOST:PORT")
+    return host
+
+
+# ---------------------------------------------------------------------------------------------------- the files
+
+
+def _authorities(file: str) -> str:
+    import ssl
+
+    _check_readable(_CA, file)
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file)
+    except (ssl.SSLError, OSError):
+        _refuse(_CA, file, "there is no certificate in it, at least none in PEM form")
+    return file
+
+
+def _certificate(files: str) -> str:
+    import ssl
+
+    certificate, comma, key = files.partition(",")
+    key = os.path.expanduser(key)
+    for file in (certificate, key) if comma else (certificate,):
+        _check_readable(_CERTIFICATE, file)
+    try:
+        # With an answer for it, or OpenSSL would ask for the password of an encrypted key on the terminal.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(certificate, key or None, password="")
+    except (ssl.SSLError, ValueError, OSError):
+        _refuse(_CERTIFICATE, files, "it needs a certificate and its key in PEM form, the key not encrypted")
+    return f"{certificate},{key}" if comma else certificate
+
+
+def _check_readable(option: str, file: str) -> None:
+    if not file:
+        raise ConfigError(f"{option} names no file", hint="is a variable not set?")
+    try:
+        with open(file, "rb") as stream:
+            stream.read(1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        _refuse(option, file, getattr(error, "strerror", None) or "the path is not possible")
+
+
+def _refuse(option: str, file: str, why: str) -> NoReturn:
+    raise ConfigError(f"{option} cannot use {_shown(file)}: {why}") from None
+
+
+def _shown(text: str) -> str:
+    return repr(printable(redact(text)))

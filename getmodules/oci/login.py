@@ -1,0 +1,296 @@
+"""Logging in to registries, out of them, and what a credential is good for: all of it but the words.
+
+A login is proved at its registry first and stored then, in the place that docker, podman and oras share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from getmodules.address import check_url
+from getmodules.errors import AddressError, AuthenticationError, ConfigError, GetModulesError
+from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
+from getmodules.oci.authfiles import login_file
+from getmodules.oci.authkeys import canonical_host
+from getmodules.oci.dockerconfig import Considered
+from getmodules.oci.dockerlogin import DockerLogin, check_login
+from getmodules.oci.reference import check_repository
+from getmodules.oci.registries import Registries, api_location, registry_name
+from getmodules.pipeline import Means, reported
+from getmodules.ports import Context, Credential, Origin
+from getmodules.redact import MASK, Secret, printable, redact
+from getmodules.workshop import temporary_workshops
+
+if TYPE_CHECKING:
+    from getmodules.oci.client import RegistryClient
+
+_SCHEMES: Final = ("oci://", "https://")
+_ENTRANCE: Final = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedIn:
+    """``checked``: the registry asked for the credential and took it; otherwise it lets anybody in at its entrance."""
+
+    registry: str
+    username: str
+    stored_in: str
+    checked: bool
+    #: Where a search finds the registry's credential now.
+    found_in: str | None
+    #: Whether that is the login just made.
+    effective: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedOut:
+    """``removed_from`` is empty where there was no login; ``still_in`` is another source that has a credential."""
+
+    registry: str
+    removed_from: tuple[str, ...]
+    still_in: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """Which credential is used for a repository, and what the registry said to it. Its secret is not in here."""
+
+    registry: str
+    #: Empty where only the registry itself was asked.
+    repository: str
+    #: ``user name and password``, ``token`` or ``identity token``; ``None`` where there is no credential.
+    kind: str | None
+    username: str | None
+    found_in: str | None
+    considered: tuple[Considered, ...]
+    #: The credential files that were looked into, whether they exist or not.
+    files: tuple[str, ...]
+    #: Whether the registry wanted to see a credential at all.
+    asked: bool
+    #: ``None`` where that could not be found out.
+    works: bool | None
+    exists: bool | None
+    error: GetModulesError | None = field(default=None, compare=False)
+
+
+# --------------------------------------------------------------------------------------------------- what is meant
+
+
+def parse_registry(text: str) -> str:
+    """``host[:port]`` as it was meant: people paste addresses."""
+    registry, repository = _split(text)
+    if repository:
+        raise ConfigError(f"{_shown(text)} is more than the name of a registry", hint=f"write {registry}")
+    return registry
+
+
+def parse_place(text: str) -> tuple[str, str]:
+    """The registry and the repository, which may be empty, in ``HOST/REPOSITORY``."""
+    registry, repository = _split(text)
+    if repository:
+        check_repository(registry, repository)
+    return registry, repository
+
+
+def _split(text: str) -> tuple[str, str]:
+    rest = text
+    for scheme in _SCHEMES:
+        if rest.lower().startswith(scheme):
+            rest = rest[len(scheme) :]
+            break
+    host, _, repository = rest.partition("/")
+    try:
+        url = check_url(f"oci://{host}/")
+    except AddressError as error:
+        raise _no_registry(text) from error
+    if not url.host or url.userinfo:
+        raise _no_registry(text)
+    # The usual port is not written: credential files, and whoever looks into them, leave it out.
+    return (f"{url.host}:{url.port}" if url.port not in (None, 443) else url.host), repository.strip("/")
+
+
+def _no_registry(text: str) -> ConfigError:
+    hint = "write HOST or HOST:PORT"
+    if text.lower().startswith("http://"):
+        hint += ", and --plain-http HOST if it speaks no TLS"
+    return ConfigError(f"{_shown(text)} is not the name of a registry", hint=hint)
+
+
+def _shown(text: str) -> str:
+    return repr(printable(redact(text)))
+
+
+# ---------------------------------------------------------------------------------------------------- in and out
+
+
+def log_in(registry: str, username: str, secret: Secret, means: Means) -> LoggedIn:
+    """Prove a login at its registry and keep it; on any error nothing is written."""
+    check_login(username, secret)
+    login = DockerLogin(means.environ)
+    with _operation(registry, means) as context:
+        origin, checked = _prove(registry, username, secret, context)
+        stored_in = login.store(registry_name(origin), username=username, secret=secret)
+        found = Registries().find_credential(origin, "", context)
+    place = f"{login_file(means.environ).shown}, "
+    return LoggedIn(
+        registry=canonical_host(registry_name(origin)),
+        username=username,
+        stored_in=stored_in,
+        checked=checked,
+        found_in=found.found_in if found else None,
+        effective=found is not None and found.found_in.startswith(place),
+    )
+
+
+def log_out(registry: str, means: Means) -> LoggedOut:
+    removed_from = DockerLogin(means.environ).erase(registry)
+    with _operation(registry, means) as context:
+        found = Registries().find_credential(_presumed_origin(registry), "", context)
+    return LoggedOut(
+        registry=canonical_host(registry), removed_from=removed_from, still_in=found.found_in if found else None
+    )
+
+
+def _presumed_origin(registry: str) -> Origin:
+    """Without asking: the scheme only says which port goes without saying."""
+    from getmodules.net.session import origin_of
+
+    return origin_of(f"https://{api_location(registry, '')[0]}/")
+
+
+def _prove(registry: str, username: str, secret: Secret, context: Context) -> tuple[Origin, bool]:
+    """Where the registry is, and whether it asked; it must not have refused."""
+    registries = _Attended(Credential(secret=secret, username=username, found_in="this login"))
+    try:
+        client = registries(registry, _ENTRANCE, context)
+        _ask(client, _ENTRANCE, context)
+        if not registries.was_asked:
+            _volunteer(client, username, secret, context)
+    except GetModulesError as error:
+        if isinstance(error, AuthenticationError) and error.part is None and not registries.was_asked:
+            error.hint = "it refuses the credentials, or wants them in another way than Basic and Bearer"
+        error.hint = f"{error.hint}; nothing was stored" if error.hint else "nothing was stored"
+        raise
+    return _origin(client), registries.was_asked
+
+
+def _volunteer(client: RegistryClient, username: str, secret: Secret, context: Context) -> None:
+    """Some registries let anybody in and still refuse a wrong password, but only if they are shown one."""
+    from getmodules.net.session import Call, Grant
+    from getmodules.oci.auth import basic
+    from getmodules.oci.client import explain_error
+
+    grant = Grant(origin=_origin(client), headers={"Authorization": basic(username, secret)})
+    call = Call(method="GET", url=_api(client), grant=grant, explain=explain_error)
+    context.network.session().send(call, context).close()
+
+
+# --------------------------------------------------------------------------------------------------------- a check
+
+
+def check(registry: str, repository: str, means: Means) -> Checked:
+    """Find the credential for ``repository``, or for all of ``registry``, and pull with it: a list of tags."""
+    with _operation(f"{registry}/{repository}" if repository else registry, means) as context:
+        repository = api_location(registry, repository)[1]
+        registries = _Attended()
+        client = registries(registry, repository, context)
+        found, considered, files = _explained(registries, _origin(client), repository, context)
+        works, exists, error = _tried(client, repository, context)
+    return Checked(
+        registry=registry,
+        repository=repository,
+        kind=_kind(found) if found else None,
+        username=_username(found) if found else None,
+        found_in=found.found_in if found else None,
+        considered=considered,
+        files=files,
+        asked=registries.was_asked,
+        works=works,
+        exists=exists,
+        error=error,
+    )
+
+
+def _explained(
+    registries: Registries, origin: Origin, repository: str, context: Context
+) -> tuple[Credential | None, tuple[Considered, ...], tuple[str, ...]]:
+    """In the order of :meth:`Registries.find_credential`."""
+    variable = TOKEN_PREFIX + variable_suffix(origin)
+    near = context.credentials(origin, f"/{repository}")
+    if near is not None and near.found_in == variable:
+        return near, (Considered(variable, "used"),), ()
+    not_set = Considered(variable, "not set")
+    if near is not None:
+        return near, (not_set, Considered(near.found_in, "used")), ()
+    explained = registries.files(context).explain(registry_name(origin), repository)
+    return explained.credential, (not_set, *explained.considered), explained.files
+
+
+def _tried(
+    client: RegistryClient, repository: str, context: Context
+) -> tuple[bool | None, bool | None, GetModulesError | None]:
+    """Whether it works, whether there is such a repository, and what went wrong."""
+    try:
+        exists = _ask(client, f"{repository}/tags/list?n=1" if repository else _ENTRANCE, context)
+    except AuthenticationError as error:
+        error.at(context.package)
+        return False, None, error
+    except GetModulesError as error:
+        error.at(context.package)
+        return None, None, error
+    return True, exists if repository else None, None
+
+
+def _kind(credential: Credential) -> str:
+    if credential.identity:
+        return "identity token"
+    return "token" if credential.username is None else "user name and password"
+
+
+def _username(credential: Credential) -> str | None:
+    """Some registries want their token in the place of the user name as well."""
+    name = credential.username
+    return MASK if name and credential.secret.reveal() in name else name
+
+
+# ---------------------------------------------------------------------------------------------------- the registry
+
+
+class _Attended(Registries):
+    """Registries that remember whether they asked for a credential; the one that is ``offered`` replaces all others."""
+
+    def __init__(self, offered: Credential | None = None) -> None:
+        super().__init__()
+        self._offered = offered
+        self.was_asked = False
+
+    def find_credential(self, registry: Origin, repository: str, context: Context) -> Credential | None:
+        self.was_asked = True
+        return self._offered or super().find_credential(registry, repository, context)
+
+
+@contextmanager
+def _operation(name: str, means: Means) -> Iterator[Context]:
+    with temporary_workshops() as workshops, reported(name, means, workshops) as context:
+        yield context
+
+
+def _api(client: RegistryClient) -> str:
+    return f"{client.prefix}://{client.hostname}/v2/"
+
+
+def _origin(client: RegistryClient) -> Origin:
+    from getmodules.net.session import origin_of
+
+    return origin_of(_api(client))
+
+
+def _ask(client: RegistryClient, path: str, context: Context) -> bool:
+    """Whether there is something at ``path``. That there is nothing is an answer too, but not at the entrance."""
+    accept = frozenset({404}) if path != _ENTRANCE else frozenset[int]()
+    answer = client.do_request(f"{_api(client)}{path}", context=context, accept=accept)
+    answer.close()
+    return answer.status != 404

@@ -1,0 +1,123 @@
+"""What statuses mean, what their bodies say, and how long they make us wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from getmodules.errors import (
+    AuthenticationError,
+    FetchError,
+    NetworkError,
+    NotFoundError,
+    RateLimitedError,
+)
+from getmodules.net.outcome import TRANSIENT, body_text, failed, retry_after
+from getmodules.net.settings import NetSettings
+from getmodules.net.wire import Answer, Wire
+from tests.contexts import a_context
+from tests.servers import serving
+
+
+@contextmanager
+def answered(status: str, body: bytes = b"", **headers: str) -> Iterator[Answer]:
+    with serving(lambda connection, _: connection.reply(status, body, **headers)) as server:
+        wire = Wire(NetSettings())
+        answer = wire.exchange("GET", f"{server.url}/x", a_context())
+        yield answer
+        answer.close()
+        wire.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "had_credentials", "kind", "code", "hint"),
+    [
+        pytest.param("401 No", True, AuthenticationError, "authentication", "refused", id="401 with credentials"),
+        pytest.param("401 No", False, AuthenticationError, "authentication", "none were found", id="401 without"),
+        pytest.param("407 No", False, AuthenticationError, "authentication", "proxy", id="407"),
+        pytest.param("403 No", True, AuthenticationError, "authentication/forbidden", "do not allow", id="403 with"),
+        pytest.param("403 No", False, AuthenticationError, "authentication/forbidden", "none were found", id="403 without"),
+        pytest.param("404 No", False, NotFoundError, "not-found", "hide", id="404"),
+        pytest.param("410 No", False, NotFoundError, "not-found", "hide", id="410"),
+        pytest.param("429 No", False, RateLimitedError, "rate-limited", "authenticate", id="429"),
+        pytest.param("500 No", False, NetworkError, "network", "try again later", id="500"),
+        pytest.param("418 No", False, NetworkError, "network", None, id="418: nobody knows what would help"),
+    ],
+)
+def test_the_error_of_a_status(
+    status: str, had_credentials: bool, kind: type[FetchError], code: str, hint: str | None
+) -> None:
+    with answered(status) as answer:
+        error = failed(answer, had_credentials=had_credentials, explain="what it said")
+        host = answer.url.split("/")[2]
+    assert (type(error), error.code) == (kind, code)
+    assert error.message == f"{host} answered {status.split()[0]}: what it said"
+    assert error.hint is None if hint is None else hint in str(error.hint)
+
+
+def test_an_error_without_an_explanation_ends_with_its_status() -> None:
+    with answered("404 No") as answer:
+        assert failed(answer, had_credentials=False).message.endswith("answered 404")
+
+
+def test_only_what_may_pass_is_transient() -> None:
+    assert {408, 425, 429, 500, 502, 503, 504} == TRANSIENT
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        pytest.param(b"", "", id="nothing"),
+        pytest.param(b"<h1>\n  Sorry\r\n</h1>", "<h1> Sorry </h1>", id="in one line"),
+        pytest.param(b"\x1b[2Jgone", "\\x1b[2Jgone", id="an escape sequence"),
+        pytest.param(b"\xff", "\ufffd", id="no UTF-8"),
+        pytest.param(b"see https://u:hunter2@h/", "see https://u:****@h/", id="a password"),
+    ],
+)
+def test_what_a_body_says(body: bytes, said: str) -> None:
+    with answered("500 No", body) as answer:
+        assert body_text(answer) == said
+
+
+def test_a_long_body_is_cut() -> None:
+    with answered("500 No", b"x" * 100_000) as answer:
+        assert len(body_text(answer)) <= 301
+
+
+def in_seconds(seconds: int) -> str:
+    return format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "least", "most"),
+    [
+        pytest.param("0", 0, 0, id="at once"),
+        pytest.param("17", 17, 17, id="seconds"),
+        pytest.param("9" * 400, 999_999_999, 999_999_999, id="more digits than a number has"),
+        pytest.param(in_seconds(3600), 3500, 3600, id="a date"),
+        pytest.param(in_seconds(-3600), 0, 0, id="a date that has passed"),
+    ],
+)
+def test_how_long_to_wait(value: str, least: float, most: float) -> None:
+    with answered("503 No", Retry_After=value) as answer:
+        wait = retry_after(answer)
+    assert wait is not None
+    assert least <= wait <= most
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["", "soon", "-5", "1.5", "Mon, 99 Foo 2026 00:00:00 GMT", "Mon, 01 Jan 0001 00:00:00 +2359"],
+)
+def test_a_wait_that_makes_no_sense_is_none(value: str) -> None:
+    with answered("503 No", Retry_After=value) as answer:
+        assert not retry_after(answer)
+
+
+def test_no_wait_is_none() -> None:
+    with answered("503 No") as answer:
+        assert retry_after(answer) is None
