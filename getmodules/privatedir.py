@@ -34,8 +34,8 @@ _CREATE_ATTEMPTS = 100
 #: A second look costs nothing, and picks up what an error that passes (too many open files, a file that a
 #: scanner held) left behind.
 _REMOVE_ROUNDS = 3
-#: The lock, and what :mod:`getmodules.removal` holds open at one time.
-_DESCRIPTORS = 4
+#: As many descriptors as the lock and :mod:`getmodules.removal` hold open at one time: four.
+_PIPES = 2
 _LOCK_FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 
 _log = logging.getLogger("getmodules")
@@ -175,8 +175,8 @@ def _check_descriptors() -> None:
     """Raise ``OSError`` now, rather than make something that there are too few descriptors to remove again."""
     opened: list[int] = []
     try:
-        for _ in range(_DESCRIPTORS):
-            opened.append(os.open(os.devnull, os.O_RDONLY))
+        for _ in range(_PIPES):
+            opened += os.pipe()
     finally:
         for descriptor in opened:
             os.close(descriptor)

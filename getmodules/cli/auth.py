@@ -49,7 +49,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from getmodules.oci.login import check, parse_place
 
     if options.action != _CHECK:
-        raise ConfigError(f"there is no auth {whole(options.action)}", hint="write getmodules auth check HOST/REPOSITORY")
+        raise ConfigError(
+            f"there is no auth {whole(options.action)}", hint="write getmodules auth check HOST/REPOSITORY"
+        )
     registry, repository = parse_place(options.place)
     checked = check(registry, repository, means_of(options, console))
     console.result("\n".join(_as_lines(checked)), _as_json(checked))

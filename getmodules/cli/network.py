@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import NoReturn
@@ -104,8 +105,11 @@ def _check_readable(option: str, file: str) -> None:
     if not file:
         raise ConfigError(f"{option} names no file", hint="is a variable not set?")
     try:
-        with open(file, "rb") as stream:
-            stream.read(1)
+        # It is read again for each connection: a pipe (`<(…)`) would be empty by then, and may block right here.
+        if not stat.S_ISREG(os.stat(file).st_mode):
+            _refuse(option, file, "it is not a regular file")
+        with open(file, "rb"):
+            pass
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         _refuse(option, file, getattr(error, "strerror", None) or "the path is not possible")
 

@@ -14,6 +14,7 @@ from getmodules.errors import ConfigError
 if TYPE_CHECKING:
     from getmodules.client import Client
     from getmodules.limits import Limits
+    from getmodules.net.settings import NetSettings
     from getmodules.pipeline import Means
 
 PROGRAM = "getmodules"
@@ -191,14 +192,8 @@ def base_of(options: argparse.Namespace) -> str | None:
 
 def client_of(options: argparse.Namespace, console: Console) -> Client:
     from getmodules.cli.network import network_of
-    from getmodules.client import Client
 
-    return Client(
-        limits=_limits_of(options, console),
-        without_plugins=options.no_plugin,
-        network=network_of(options, console.environ),
-        environ=console.environ,
-    )
+    return _client(options, console, network_of(options, console.environ))
 
 
 def means_of(options: argparse.Namespace, console: Console) -> Means:
@@ -208,11 +203,23 @@ def means_of(options: argparse.Namespace, console: Console) -> Means:
     from getmodules.net.network import ClientNetwork
     from getmodules.pipeline import Means
 
+    network = network_of(options, console.environ)
     return Means(
-        catalog=client_of(options, console).catalog,
+        catalog=_client(options, console, network).catalog,
         limits=_limits_of(options, console),
         progress=Attentive(Notices(console)),
-        network=ClientNetwork(network_of(options, console.environ)),
+        network=ClientNetwork(network),
+        environ=console.environ,
+    )
+
+
+def _client(options: argparse.Namespace, console: Console, network: NetSettings) -> Client:
+    from getmodules.client import Client
+
+    return Client(
+        limits=_limits_of(options, console),
+        without_plugins=options.no_plugin,
+        network=network,
         environ=console.environ,
     )
 

@@ -45,7 +45,7 @@ OLD = {"old.tf": b"# old\n", "sub/old": b"# old\n"}
 MAKING = ("mkdir", "mkdirat", "openat", "write", "symlinkat", "rename", "renameat2", "flock", "syncfs", "ftruncate")
 REMOVING = ("unlink", "unlinkat", "rmdir", "fchmod", "fchmodat")
 READING = ("read", "pread64", "getdents64", "newfstatat", "fcntl", "dup", "close", "lseek", "readlink", "ioctl")
-THREADS = ("clone3", "clone", "mmap")
+THREADS = ("clone3", "clone", "mmap", "pipe2")
 
 #: What each call may say, by what it does. A close that fails has closed all the same; memory runs out in mmap.
 ERRORS: dict[str, tuple[str, ...]] = {
@@ -55,6 +55,7 @@ ERRORS: dict[str, tuple[str, ...]] = {
     "clone3": ("EAGAIN",),
     "fcntl": ("EMFILE",),
     "dup": ("EMFILE",),
+    "pipe2": ("EMFILE",),
     "ioctl": (),
     "newfstatat": ("EACCES", "EIO"),
     "close": (),
@@ -98,11 +99,11 @@ class Scene:
         if self.force:
             write_tree(self.place / "dest", OLD)
 
-    def run(self, *injections: str, log: Path | None = None) -> tuple[int, str]:
+    def run(self, *injections: str, log: Path) -> tuple[int, str]:
         """The exit code (negative: the signal) and stderr of one ``get`` under strace."""
-        argv: list[str | Path] = ["strace", "-f", "-y", "-qq", "-o", log or os.devnull]
+        argv: list[str | Path] = ["strace", "-f", "-y", "-qq", "-o", log]
         calls = {injection.partition("=")[2].partition(":")[0] for injection in (*injections, *self.more)}
-        if log is None:
+        if injections:
             argv += ["--seccomp-bpf", "-e", f"trace={','.join(sorted(calls))}"]
         for injection in (*self.more, *injections):
             argv += ["-e", injection]
@@ -161,10 +162,13 @@ def work_of(scene: Scene, log: Path) -> dict[tuple[str, int], bool]:
         thread, call = found.groups()
         seen[thread, call] += 1
         if work or (call != "execve" and f'"{scene.place}' in line):
-            ours = str(scene.root) in line or "/" not in line
-            work[call, seen[thread, call]] = ours or work.get((call, seen[thread, call]), False)
+            work[call, seen[thread, call]] = _is_ours(scene, line) or work.get((call, seen[thread, call]), False)
     assert work
     return work
+
+
+def _is_ours(scene: Scene, line: str) -> bool:
+    return str(scene.root) in line or "/" not in line
 
 
 def hits_of(work: dict[tuple[str, int], bool]) -> list[Hit]:
@@ -185,12 +189,15 @@ def judge(scene: Scene, hit: Hit, new: dict[str, tuple[str, bytes]], two_steps: 
     scene.set_up()
     old = snapshot(scene.place / "dest")
     source = snapshot(scene.root / "tree")
-    code, err = scene.run(hit.injection)
+    log = scene.root / "log"
+    code, err = scene.run(hit.injection, log=log)
+    struck = [line for line in log.read_text(errors="replace").splitlines() if "(INJECTED)" in line]
     killed = code == -signal.SIGKILL
     assert killed or code in (EXIT_CODES if hit.fault != INTERRUPT else (0, 130)), (hit, code, err)
     assert killed == (hit.fault == KILL) or (hit.fault == KILL and code == 0), (hit, code, err)
     assert "Traceback" not in err, (hit, err)
-    assert "this is a bug" not in err, (hit, err)
+    # Where the number led to another call than in the dry run, it may have been one of Python's own.
+    assert "this is a bug" not in err or not all(_is_ours(scene, line) for line in struck), (hit, err)
     if hit.fault == INTERRUPT:
         assert err == ("interrupted\n" if code else ""), (hit, err)
     else:

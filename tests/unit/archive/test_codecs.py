@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from getmodules.archive.codecs import Codec, codec, decode_all, decode_one, decode_whole
-from getmodules.errors import CorruptArchiveError
+from getmodules.errors import CorruptArchiveError, LimitExceededError
 from tests.refusals import refusal
 
 DATA = b"".join(b"line %d\n" % n for n in range(100_000))
@@ -89,9 +89,9 @@ def test_gzip_is_checked_to_its_last_byte(at: int) -> None:
 def test_windows_are_capped() -> None:
     wide = {zstd().CompressionParameter.window_log: 27, zstd().CompressionParameter.content_size_flag: 0}
     compressor = zstd().ZstdCompressor(options=wide)
-    refusal(CorruptArchiveError, "corrupt-archive", all_of, "zstd", compressor.compress(DATA) + compressor.flush())
+    refusal(LimitExceededError, "limit-exceeded/memory", all_of, "zstd", compressor.compress(DATA) + compressor.flush())
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 256 << 20}]
-    refusal(CorruptArchiveError, "corrupt-archive", all_of, "xz", lzma.compress(DATA, filters=filters))
+    refusal(LimitExceededError, "limit-exceeded/memory", all_of, "xz", lzma.compress(DATA, filters=filters))
 
 
 def raw(data: bytes) -> bytes:
