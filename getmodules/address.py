@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes
@@ -287,6 +288,8 @@ def _check_host(host: str) -> None:
         raise AddressError(f"the host {printable(host)!r} is not valid")
 
 
+#: Only hosts and ports are remembered, never a password.
+@lru_cache(maxsize=512)
 def _second_reader_agrees(scheme: str, hostport: str, host: str, port: int | None) -> bool:
     from furl import furl
 

@@ -56,23 +56,28 @@ class LocalFile:
 def read_file(path: Path) -> Iterator[bytes]:
     """The bytes of a regular file; a link or a fifo that took its place is an error, and never waited for."""
     fd = _open(path)
-    with os.fdopen(fd, "rb", buffering=0) as file:
-        try:
-            while chunk := file.read(CHUNK):
-                yield chunk
-        except OSError as error:
-            raise unreadable(path, error) from error
+    try:
+        while chunk := os.read(fd, CHUNK):
+            yield chunk
+    except OSError as error:
+        raise unreadable(path, error) from error
+    finally:
+        os.close(fd)
 
 
 def _open(path: Path) -> int:
     try:
         fd = os.open(path, _FLAGS)
+        try:
+            if stat.S_ISREG(os.fstat(fd).st_mode):
+                return fd
+        except BaseException:
+            os.close(fd)
+            raise
     except OSError as error:
         raise unreadable(path, error) from error
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise FetchError(f"{printable(str(path), 500)!r} is not a regular file", part="unreadable")
-    return fd
+    os.close(fd)
+    raise FetchError(f"{printable(str(path), 500)!r} is not a regular file", part="unreadable")
 
 
 def unreadable(path: Path, error: OSError) -> FetchError:

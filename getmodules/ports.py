@@ -92,7 +92,7 @@ class Network(Protocol):
     """HTTP for getters, with the client's settings: certificates, proxies, retries, bounds."""
 
     def session(self) -> Any:
-        """A :class:`getmodules.net.session.Session`; made, and its libraries imported, when first asked for."""
+        """A ``getmodules.net.session.Session``; made, and its libraries imported, when first asked for."""
 
 
 class NoNetwork:
@@ -204,7 +204,7 @@ class FullGetter(Getter, Protocol):
         """The package's immutable identity, had cheaply; ``None`` where there is no such thing."""
 
     def repository(self, package: PackageAddress, context: Context) -> Any:
-        """What can be published to and looked into: a :class:`getmodules.oci.repository.Repository`, or ``None``."""
+        """What can be published to and looked into: a ``getmodules.oci.repository.Repository``, or ``None``."""
 
 
 class Unpacker(Protocol):

@@ -283,12 +283,19 @@ def test_a_fault_at_any_call(source: str, force: bool, more: tuple[str, ...], tm
     new = snapshot(dry.place / "dest")
     hits = [hit for hit in hits_of(work) if not (more and hit.call == "renameat2")]
 
+    failures: list[str] = []
+
     def one(number_and_hit: tuple[int, Hit]) -> str:
         number, hit = number_and_hit
-        return judge(Scene(tmp_path / str(number), source, force, more), hit, new, bool(more))
+        try:
+            return judge(Scene(tmp_path / str(number), source, force, more), hit, new, bool(more))
+        except AssertionError as failure:  # a sweep shows all of them, not just the first
+            failures.append(str(failure))
+            return "failed"
 
     with ThreadPoolExecutor(WORKERS) as pool:
         outcomes = Counter(pool.map(one, enumerate(hits)))
     _log.info("%d faults: %s", len(hits), dict(outcomes))
+    assert not failures, "\n".join(failures)
     assert outcomes["new"]
     assert outcomes["old" if force else "absent"]

@@ -177,16 +177,13 @@ def test_few_descriptors_for_the_command(most: int, here: Path) -> None:
 
 
 @each_source
-@pytest.mark.parametrize("umask", ["000", "077", "777"])
+@pytest.mark.parametrize("umask", ["000", "077"])
 def test_any_umask(source: str, umask: str, here: Path) -> None:
     shell = f'umask {umask}; exec "$0" get ./{source} place/new/dest -q'
     done = subprocess.run(
         ["sh", "-c", shell, COMMAND], cwd=here, env=environment(), capture_output=True, text=True, timeout=PATIENCE,
         check=False,
     )  # fmt: skip
-    if umask == "777" and os.geteuid() != 0:
-        assert done.returncode in (0, 1)
-        return
     assert (done.returncode, done.stderr) == (0, "")
     found = snapshot(here / "place" / "new")
     assert {mode for mode, _ in found.values()} == {"-rw-r--r--", "drwxr-xr-x"}
@@ -221,32 +218,43 @@ def test_all_streams_closed(source: str, here: Path) -> None:
     """Descriptors 0, 1 and 2 are then handed out again: nothing that is printed may land in a file."""
     shell = '"$0" get "./$1" place/dest --json -v --progress plain <&- >&- 2>&-; echo $? >code'
     subprocess.run(["sh", "-c", shell, COMMAND, source], cwd=here, env=environment(), timeout=PATIENCE, check=True)
-    assert int((here / "code").read_text()) in (0, 1)
+    code = int((here / "code").read_text())
+    assert code in (0, 1)  # what was to be told could not be, but the work may have been done
+    assert code or (here / "place" / "dest").exists()
     if (here / "place" / "dest").exists():
         found = snapshot(here / "place" / "dest")
         assert {name: data for name, (mode, data) in found.items() if mode[0] == "-"} == BIG
     assert set(os.listdir(here / "place")) <= {"dest"}
 
 
-@pytest.mark.parametrize(
-    ("dest", "code"),
-    [pytest.param("absolute", 0, id="absolute"), pytest.param("relative", None, id="relative")],
-)
-def test_a_working_directory_that_is_gone(dest: str, code: int | None, here: Path) -> None:
+def in_a_directory_that_is_gone(here: Path, source: str, dest: str) -> subprocess.CompletedProcess[str]:
     gone = here / "gone"
     gone.mkdir()
-    before = snapshot(here)
-    where = str(here / "place" / "dest") if dest == "absolute" else "dest"
     shell = 'cd "$1" && rmdir "$1" && exec "$0" get "$2" "$3" --json'
-    done = subprocess.run(
-        ["sh", "-c", shell, COMMAND, gone, here / "package.zip", where], cwd=here, env=environment(),
-        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    return subprocess.run(
+        ["sh", "-c", shell, COMMAND, gone, source, dest], cwd=here, env=environment(), capture_output=True, text=True,
+        timeout=PATIENCE, check=False,
     )  # fmt: skip
-    assert "Traceback" not in done.stderr
-    if code == 0:
-        assert (done.returncode, done.stderr) == (0, "")
-        assert os.listdir(here / "place") == ["dest"]
-        return
-    assert done.returncode in (1, 2)
-    assert json.loads(done.stdout)["error"]["code"] in ("install", "config")
-    assert snapshot(here) == {name: what for name, what in before.items() if name != "gone"}
+
+
+def test_with_absolute_paths_no_working_directory_is_needed(here: Path) -> None:
+    done = in_a_directory_that_is_gone(here, str(here / "package.zip"), str(here / "place" / "dest"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert os.listdir(here / "place") == ["dest"]
+
+
+@pytest.mark.parametrize(
+    ("source", "dest", "exit_code", "code"),
+    [
+        pytest.param("{}/package.zip", "dest", 1, "install", id="destination"),
+        pytest.param("./package.zip", "{}/place/dest", 2, "address", id="source"),
+    ],
+)
+def test_a_relative_path_in_a_directory_that_is_gone(
+    source: str, dest: str, exit_code: int, code: str, here: Path
+) -> None:
+    before = snapshot(here)
+    done = in_a_directory_that_is_gone(here, source.format(here), dest.format(here))
+    assert done.returncode == exit_code
+    assert json.loads(done.stdout)["error"]["code"] == code
+    assert snapshot(here) == before

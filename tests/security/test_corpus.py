@@ -19,7 +19,8 @@ from getmodules import (
     UnsafeContentError,
     UnsupportedContentError,
 )
-from tests.refusals import words_of
+from tests.archives import Z, zip_bytes
+from tests.refusals import refusal, words_of
 from tests.security import readers
 from tests.security.cases import CANARY, Case, Executable, Wanted
 from tests.security.corpus import CASES
@@ -138,3 +139,38 @@ def test_the_corpus_is_sound() -> None:
     ids = [case.id for case in CASES]
     assert len(set(ids)) == len(ids)
     assert all((case.code is None) == (case.tree is not None) for case in CASES)
+
+
+# --------------------------------------------------------------------------------------------- subdirectories
+
+SUB = Z(name=b"sub/main.tf")
+
+
+@pytest.mark.parametrize(
+    ("entries", "code"),
+    [
+        pytest.param((SUB, Z(name=b"../canary")), "unsafe-content/parent-path", id="parent"),
+        pytest.param((SUB, Z(name=b"a\x1b")), "unsafe-content/bad-name", id="control character"),
+        pytest.param((SUB, Z(), Z()), "unsafe-content/duplicate-name", id="twice"),
+        pytest.param((SUB, Z(name=b"SUB/x")), "unsafe-content/case-collision", id="case pair"),
+        pytest.param((SUB, Z(name=b"x"), Z(name=b"x/y")), "unsafe-content/file-and-directory", id="both"),
+    ],
+)
+def test_names_are_checked_wherever_they_are(entries: tuple[Z, ...], code: str, here: Path) -> None:
+    archive = here.parent / "package.zip"
+    archive.write_bytes(zip_bytes(*entries))
+    before = snapshot(here.parent)
+    refusal(UnsafeContentError, code, Client(environ={}).get, f"{archive}//sub", here / "dest")
+    assert snapshot(here.parent) == before
+
+
+@pytest.mark.parametrize("target", ["../other.tf", "../sub/main.tf", "../../canary"])
+def test_a_link_out_of_the_subdirectory_is_refused_and_the_hint_says_what_helps(target: str, here: Path) -> None:
+    link = Z(name=b"sub/link", data=target.encode(), mode=stat.S_IFLNK | 0o777)
+    archive = here.parent / "package.zip"
+    archive.write_bytes(zip_bytes(SUB, Z(name=b"other.tf"), link))
+    before = snapshot(here.parent)
+    get_sub = Client(environ={}).get
+    error = refusal(UnsafeContentError, "unsafe-content/link-escapes", get_sub, f"{archive}//sub", here / "dest")
+    assert "whole package" in (error.hint or "")
+    assert snapshot(here.parent) == before

@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import stat
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -352,4 +353,26 @@ def test_what_cannot_be_removed_is_logged_not_raised_and_the_next_run_may_try(
     assert "stubborn: Operation not permitted" in record.getMessage()
     assert len(os.listdir(tmp_path)) == 1
     Sweeper().sweep(tmp_path)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on descriptors that can be set")
+@pytest.mark.parametrize("free", range(8))
+def test_where_there_are_too_few_descriptors_to_clean_up_nothing_is_made(free: int, tmp_path: Path) -> None:
+    import resource
+
+    def child() -> int:
+        os.closerange(3, 1024)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3 + free, 3 + free))
+        directory = PrivateDirectory(tmp_path)
+        try:
+            directory.create()
+            (directory.path / "sub").mkdir()
+        except OSError as error:
+            return error.errno or 0
+        finally:
+            directory.remove()
+        return 0
+
+    assert processes.run(child) == (errno.EMFILE if free < 4 else 0)
     assert os.listdir(tmp_path) == []

@@ -1,0 +1,112 @@
+"""Files of this machine, that change or are replaced at the wrong moment."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from getmodules.errors import FetchError, NotFoundError
+from getmodules.localfile import CHUNK, LocalFile, read_file, unreadable
+from tests.refusals import refusal
+
+DATA = bytes(range(256)) * 2048
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "file"
+    file.write_bytes(DATA)
+    return file
+
+
+def read(path: Path, size: int = len(DATA)) -> bytes:
+    return b"".join(LocalFile(path, size))
+
+
+def test_a_file_comes_in_pieces_as_it_is(path: Path) -> None:
+    pieces = list(LocalFile(path, len(DATA)))
+    assert b"".join(pieces) == DATA
+    assert len(pieces) == len(DATA) // CHUNK
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    assert read(tmp_path / "empty", 0) == b""
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param(len(DATA) - 1, id="it grew"),
+        pytest.param(len(DATA) + 1, id="it shrank"),
+        pytest.param(0, id="it was empty"),
+    ],
+)
+def test_a_file_that_has_another_size_by_now(path: Path, size: int) -> None:
+    error = refusal(FetchError, "fetch/changed", read, path, size)
+    assert str(path) in error.message
+    assert error.hint == "try again"
+
+
+def test_no_byte_beyond_the_size_is_handed_out(path: Path) -> None:
+    received = bytearray()
+    with pytest.raises(FetchError):
+        for piece in LocalFile(path, CHUNK + 1):
+            received += piece
+    assert len(received) <= CHUNK + 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links and fifos as POSIX has them")
+@pytest.mark.parametrize("kind", ["link", "dangling", "directory", "fifo"])
+def test_what_took_the_place_of_a_file_is_refused_and_never_waited_for(path: Path, kind: str) -> None:
+    other = path.with_name("other")
+    path.rename(other)
+    if kind == "link":
+        path.symlink_to(other)
+    elif kind == "dangling":
+        path.symlink_to("nowhere")
+    elif kind == "directory":
+        path.mkdir()
+    else:
+        os.mkfifo(path)
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    refusal(FetchError, "fetch/unreadable", read, path)
+    refusal(FetchError, "fetch/unreadable", lambda: LocalFile(path, 1).opened().__enter__())
+    assert (len(os.listdir("/proc/self/fd")) if before else 0) == before
+
+
+@pytest.mark.parametrize("missing", ["nowhere", "file/below"])
+def test_nothing_there(path: Path, missing: str) -> None:
+    error = refusal(NotFoundError, "not-found", lambda: list(read_file(path.parent / missing)))
+    assert missing in error.message
+    assert error.hint
+
+
+def test_a_descriptor_of_it_is_closed_again(path: Path) -> None:
+    with LocalFile(path, len(DATA)).opened() as fd:
+        assert os.read(fd, 4) == DATA[:4]
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(fd)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="no file that opens and cannot be read")
+def test_an_error_while_reading() -> None:
+    error = refusal(FetchError, "fetch/unreadable", lambda: list(read_file(Path("/proc/self/mem"))))
+    assert "Input/output error" in error.message
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        pytest.param(FileNotFoundError(2, "No such file"), "not-found", id="missing"),
+        pytest.param(NotADirectoryError(20, "Not a directory"), "not-found", id="below a file"),
+        pytest.param(PermissionError(13, "Permission denied"), "fetch/unreadable", id="denied"),
+        pytest.param(OSError(5, "Input/output error"), "fetch/unreadable", id="a broken disk"),
+    ],
+)
+def test_what_an_error_of_the_system_means(error: OSError, code: str) -> None:
+    made = unreadable(Path("/x/\x1b[2J"), error)
+    assert made.code == code
+    assert "\x1b" not in made.message
