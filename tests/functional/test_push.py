@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import socket
 import subprocess
-import time
 import zipfile
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,18 +14,17 @@ import pytest
 from getmodules import Client, Inspected, Pushed
 from getmodules.errors import DestinationExistsError
 from getmodules.net.settings import NetSettings
+from tests.dockerregistry import docker_registry as running_docker_registry
 from tests.refusals import refusal
 from tests.snapshots import snapshot
+from tests.tools import need
 from tests.unit.oci.repositories import ENVIRON, write
 
 FILES = {"main.tf": "# main\n", "sub/a.tf": "# a\n", "größe.tf": ""}
 
 
-def needs(program: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(shutil.which(program) is None, reason=f"{program} is not installed")
-
-
-def run(*command: str | Path) -> bytes:
+def run(program: str, *arguments: str | Path) -> bytes:
+    command = (need(program), *arguments)
     return subprocess.run(command, check=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=60).stdout
 
 
@@ -48,31 +43,8 @@ def tree(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def docker_registry(tmp_path: Path) -> Iterator[str]:
-    """Debian's docker-registry on a free port."""
-    program = shutil.which("docker-registry")
-    if program is None:
-        pytest.skip("docker-registry is not installed")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        host = f"127.0.0.1:{free.getsockname()[1]}"
-    configuration = tmp_path / "registry.yml"
-    configuration.write_text(
-        "version: 0.1\nlog: {level: error}\n"
-        f"storage: {{filesystem: {{rootdirectory: {tmp_path}/storage}}, delete: {{enabled: true}}}}\n"
-        f"http: {{addr: {host}}}\n"
-    )
-    with (tmp_path / "registry.log").open("wb") as log:
-        process = subprocess.Popen([program, "serve", configuration], stdout=log, stderr=log, env={"PATH": os.defpath})
-    try:
-        for _ in range(200):
-            with suppress(OSError), socket.create_connection(("127.0.0.1", int(host.rpartition(":")[2])), 1):
-                break
-            time.sleep(0.05)
-        else:
-            raise AssertionError("docker-registry does not listen")
+    with running_docker_registry(tmp_path) as host:
         yield host
-    finally:
-        process.terminate()
-        process.wait()
 
 
 def test_to_a_docker_registry_and_back(client: Client, docker_registry: str, tree: Path, tmp_path: Path) -> None:
@@ -100,7 +72,6 @@ def test_a_large_package_to_a_docker_registry(client: Client, docker_registry: s
     assert (tmp_path / "dest" / "large").stat().st_size == 70 << 20
 
 
-@needs("skopeo")
 def test_skopeo_copies_what_we_published(client: Client, docker_registry: str, tree: Path, tmp_path: Path) -> None:
     """From our layout to a registry, from there to a layout of its own: the same digest everywhere."""
     pushed = client.push(tree, f"oci-layout://{tmp_path}/ours?tag=1.0.0")
@@ -112,7 +83,6 @@ def test_skopeo_copies_what_we_published(client: Client, docker_registry: str, t
     assert snapshot(tmp_path / "dest") == snapshot(tree)
 
 
-@needs("skopeo")
 def test_skopeo_and_we_write_into_one_layout(client: Client, tree: Path, tmp_path: Path) -> None:
     first = client.push(tree, f"oci-layout://{tmp_path}/ours?tag=1.0.0")
     run("skopeo", "copy", f"oci:{tmp_path}/ours:1.0.0", f"oci:{tmp_path}/ours:copied")
@@ -124,7 +94,6 @@ def test_skopeo_and_we_write_into_one_layout(client: Client, tree: Path, tmp_pat
     assert client.resolve(f"oci-layout://{tmp_path}/nameless").id == second.id
 
 
-@needs("umoci")
 def test_an_image_that_umoci_made(client: Client, tmp_path: Path) -> None:
     """An image-style package: umoci's layout, its manifest without a mediaType, a label that says what it is."""
     layout, bundle = tmp_path / "image", tmp_path / "bundle"
@@ -147,7 +116,6 @@ def test_an_image_that_umoci_made(client: Client, tmp_path: Path) -> None:
     assert snapshot(tmp_path / "from-tar") == snapshot(tmp_path / "dest")
 
 
-@needs("umoci")
 def test_umoci_collects_nothing_that_a_pin_may_need(client: Client, tree: Path, tmp_path: Path) -> None:
     first = client.push(tree, f"oci-layout://{tmp_path}/ours?tag=1.0.0")
     (tree / "main.tf").write_text("# changed\n")
@@ -157,7 +125,6 @@ def test_umoci_collects_nothing_that_a_pin_may_need(client: Client, tree: Path, 
     assert (tmp_path / "dest" / "main.tf").read_text() == "# main\n"
 
 
-@needs("unzip")
 def test_other_readers_of_zips(client: Client, tree: Path, tmp_path: Path) -> None:
     pushed = client.push(tree, f"oci-layout://{tmp_path}/ours?tag=1.0.0")
     blob = tmp_path / "ours/blobs" / pushed.digests["layer"].replace(":", "/")

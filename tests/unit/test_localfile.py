@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -110,3 +111,20 @@ def test_what_an_error_of_the_system_means(error: OSError, code: str) -> None:
     made = unreadable(Path("/x/\x1b[2J"), error)
     assert made.code == code
     assert "\x1b" not in made.message
+
+
+def test_a_file_that_can_be_opened_and_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As network file systems do when the server forgot it: an error of ours, and no descriptor left open."""
+    (tmp_path / "file").write_bytes(b"x")
+    opened: list[int] = []
+
+    def stale(fd: int) -> os.stat_result:
+        opened.append(fd)
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fstat", stale)
+        refusal(FetchError, "fetch/unreadable", lambda: list(read_file(tmp_path / "file")))
+    (fd,) = opened
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(fd)

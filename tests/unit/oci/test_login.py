@@ -28,6 +28,8 @@ from tests.servers import Connection, Received, serving
 
 PASSWORD = "s3cr3t-p4ss"
 RIGHT = Secret(PASSWORD)
+#: Plain http by choice: the servers here do not have to find out first that they were asked with TLS.
+NETWORK = NetSettings(tries=1, connect_seconds=2, silence_seconds=5, plain_http=frozenset({"127.0.0.1"}))
 READ_ONLY = {"acme/*": frozenset({"pull"})}
 USERS = {"ada": User(PASSWORD), "bob": User(PASSWORD, READ_ONLY)}
 
@@ -58,7 +60,7 @@ def means(home: Path, network: NetSettings | None = None, **environ: str) -> Mea
         catalog=build(()),
         limits=Limits(seconds=30),
         progress=Progress(),
-        network=ClientNetwork(network or NetSettings(tries=1, connect_seconds=2, silence_seconds=5)),
+        network=ClientNetwork(network or NETWORK),
         environ={"HOME": str(home), **environ},
     )
 
