@@ -13,11 +13,15 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from getmodules.errors import ConfigError
 from getmodules.redact import printable
 
 _METADATA = re.compile(r"(?P<name>.+?)(?:-(?P<version>[^-]+?))?(?:-py3\S*)?\.(?:dist-info|egg-info)")
 _LINE = re.compile(r"\s*(?P<name>[^=#;\s][^=]*?)\s*=\s*(?P<value>[^#\s\[]+)")
 _SEPARATORS = re.compile(r"[-_.]+")
+
+
+_NOTHING_THERE = (FileNotFoundError, NotADirectoryError, PermissionError)
 
 
 class EntryPoint(NamedTuple):
@@ -39,8 +43,10 @@ def find(group: str, path: Iterable[str] | None = None) -> Iterator[EntryPoint]:
     for directory in sys.path if path is None else path:
         try:
             names = sorted(os.listdir(directory or os.curdir))
-        except OSError:  # not a directory, or not there: nothing can be imported from it either
+        except _NOTHING_THERE:  # nothing can be imported from it either
             continue
+        except OSError as error:
+            raise _cannot_look(directory, error) from error
         for name in names:
             match = _METADATA.fullmatch(name)
             if match is None or normalised(match["name"]) in seen:
@@ -60,8 +66,15 @@ def _read(path: str) -> str | None:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
-    except OSError:
+    except _NOTHING_THERE:
         return None
+    except OSError as error:
+        raise _cannot_look(path, error) from error
+
+
+def _cannot_look(path: str, error: OSError) -> ConfigError:
+    """Not to find a plugin that is there would end in an error about something else."""
+    return ConfigError(f"cannot look for plugins in {printable(path, 500)!r}: {error.strerror}")
 
 
 def _version(directory: str) -> str:

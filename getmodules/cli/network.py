@@ -14,8 +14,7 @@ from getmodules.errors import ConfigError
 from getmodules.net.settings import NetSettings
 from getmodules.redact import printable, redact
 
-#: A host as settings write it: without the brackets of IPv6.
-_HOST = re.compile(r"(?:\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?P<port>:[0-9]{1,5})?", re.ASCII)
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?P<port>:[0-9]{1,5})?", re.ASCII)
 _CA, _CERTIFICATE, _PLAIN = "--ca-file", "--client-cert", "--plain-http"
 
 
@@ -61,8 +60,7 @@ def _canonical(text: str) -> str | None:
         return None
     from getmodules.oci.registries import api_location
 
-    host = (match["address"] or match["name"]).lower()
-    return api_location(host, "")[0] + (match["port"] or "")
+    return api_location(match["name"].lower(), "")[0] + (match["port"] or "")
 
 
 def _plain(text: str) -> str:

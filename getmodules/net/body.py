@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from getmodules.errors import FetchError
 from getmodules.net.watch import Watch
 
 #: Small enough that the slowest line that is allowed takes one of them in each window.
@@ -29,7 +30,11 @@ class WatchedBody:
         return self._body.size
 
     def __iter__(self) -> Iterator[bytes]:
+        left = self._body.size
         for piece in self._body.pieces:
+            left -= len(piece)
+            if left < 0:
+                break  # what is too much, a server would take for the next request
             view = memoryview(piece)
             for start in range(0, len(view), _SENT_AT_ONCE):
                 part = bytes(view[start : start + _SENT_AT_ONCE])
@@ -38,4 +43,6 @@ class WatchedBody:
                 # Asked for more: so the last part was taken.
                 self._watch.received(len(part))
                 self._watch.away()
+        if left:
+            raise FetchError("what is being sent changed in the meantime", part="changed", hint="try again")
         self._watch.sent()

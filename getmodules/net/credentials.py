@@ -1,4 +1,4 @@
-"""Credentials from the environment: ``GETMODULES_TOKEN_<host>`` and ``GETMODULES_USERNAME_<host>``, for every scheme."""
+"""Credentials from the environment, for every scheme: ``GETMODULES_TOKEN_<host>``, ``GETMODULES_USERNAME_<host>``."""
 
 from __future__ import annotations
 

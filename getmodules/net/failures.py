@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Iterator
 from typing import Any
@@ -9,13 +10,19 @@ from typing import Any
 import requests
 import urllib3
 
-from getmodules.errors import NetworkError
+from getmodules.errors import AuthenticationError, FetchError, NetworkError
 from getmodules.net.watch import timeout
 from getmodules.redact import printable, redact
 
+#: How http.client words the refusal of a proxy to connect us: the only place where its status is.
+_NO_TUNNEL = re.compile(r"Tunnel connection failed: (?P<status>\d{3})\b", re.ASCII)
 
-def failure(error: BaseException) -> NetworkError:
+
+def failure(error: BaseException) -> FetchError:
     said = printable(redact(_innermost(error)), 300)
+    tunnel = next(filter(None, (_NO_TUNNEL.match(str(each)) for each in _chain(error))), None)
+    if tunnel is not None:
+        return _no_tunnel(tunnel["status"])
     if _caused_by_certificate(error):
         return NetworkError(
             f"the server's certificate cannot be trusted: {said}",
@@ -26,6 +33,15 @@ def failure(error: BaseException) -> NetworkError:
     if timed_out or any(isinstance(each, TimeoutError) for each in _chain(error)):
         return timeout("the server said nothing for too long")
     return NetworkError(f"the connection failed: {said}", hint="is the network there, and the host spelled right?")
+
+
+def _no_tunnel(status: str) -> FetchError:
+    said = f"the proxy answered {status} when it was asked to connect"
+    if status == "407":
+        return AuthenticationError(said, hint="the proxy wants credentials: https_proxy=http://USER:PASSWORD@HOST:PORT")
+    if status == "403":
+        return AuthenticationError(said, part="forbidden", hint="the proxy does not let anybody go there")
+    return NetworkError(said, hint="is the host spelled right, and does the proxy know it?")
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

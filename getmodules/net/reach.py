@@ -8,12 +8,10 @@ judged by the address that is then connected to, so that it cannot mean another 
 from __future__ import annotations
 
 import ipaddress
-import socket
 from collections.abc import Callable
 
 from getmodules.errors import GetModulesError
-from getmodules.net.wire import AddressCheck
-from getmodules.ports import Origin
+from getmodules.net.connections import AddressCheck
 
 
 def address_class(address: str) -> str:
@@ -27,12 +25,13 @@ def address_class(address: str) -> str:
     return "public" if ip.is_global and not ip.is_multicast else "private"
 
 
-def no_further_in_than(origin: Origin, refusal: Callable[[str, str], GetModulesError]) -> AddressCheck:
-    """A check of addresses: public ones, and those of a class that ``origin`` itself has.
+def no_further_in_than(address: str | None, refusal: Callable[[str, str], GetModulesError]) -> AddressCheck:
+    """A check of addresses: public ones, and those of the class of ``address``, under which the server answered.
 
-    ``refusal`` makes the error from the class and the address that is refused.
+    Without one (it was a proxy that answered) only the public remains. Nothing is looked up: a name may have
+    another address by now. ``refusal`` makes the error from the class and the address that is refused.
     """
-    allowed = {"public", *_classes_of(origin)}
+    allowed = {"public"} if address is None else {"public", address_class(address)}
 
     def check_address(address: str) -> None:
         kind = address_class(address)
@@ -40,11 +39,3 @@ def no_further_in_than(origin: Origin, refusal: Callable[[str, str], GetModulesE
             raise refusal(kind, address)
 
     return check_address
-
-
-def _classes_of(origin: Origin) -> set[str]:
-    try:
-        found = socket.getaddrinfo(origin.host.strip("[]"), origin.port, type=socket.SOCK_STREAM)
-    except OSError:
-        return set()
-    return {address_class(str(entry[4][0])) for entry in found}

@@ -15,11 +15,12 @@ from urllib.parse import urljoin, urlsplit
 from getmodules.address import check_url
 from getmodules.errors import AddressError, FetchError, NetworkError, RateLimitedError, UnsafeContentError
 from getmodules.net.body import SizedBody
+from getmodules.net.connections import AddressCheck
 from getmodules.net.outcome import TRANSIENT, body_text, failed, retry_after
 from getmodules.net.reach import no_further_in_than
-from getmodules.net.wire import AddressCheck, Answer, Wire, shown_host
+from getmodules.net.wire import Answer, Wire, shown_host
 from getmodules.ports import Context, Origin
-from getmodules.redact import MASK, printable, redact
+from getmodules.redact import MASK, Secret, printable, redact
 
 MAX_REDIRECTS = 10
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -41,12 +42,14 @@ class Grant:
 
     origin: Origin
     headers: Mapping[str, str] = field(repr=False)
+    #: Secrets that the call has in its body, to be masked like those of the headers.
+    in_body: tuple[Secret, ...] = ()
     #: A token that anybody gets, without credentials.
     anonymous: bool = False
 
     def mask(self, text: str) -> str:
-        """``text`` without the secrets of the headers, should a server send them back to us."""
-        for value in self.headers.values():
+        """``text`` without the secrets of the request, should a server send them back to us."""
+        for value in (*self.headers.values(), *(secret.reveal() for secret in self.in_body)):
             for secret in (value, *value.split(), *_basic_password(value)):
                 if len(secret) >= _SHORTEST_SECRET:
                     text = text.replace(secret, MASK)
@@ -141,6 +144,7 @@ class Session:
     def _follow(self, call: Call, context: Context) -> Answer:
         """One try: the request, and where redirects lead."""
         method, url, body, check = call.method, call.url, call.body, call.check_address
+        first: Answer | None = None
         for _ in range(MAX_REDIRECTS + 1):
             headers = dict(call.headers)
             if call.grant is not None and origin_of(url) == call.grant.origin:
@@ -152,11 +156,12 @@ class Session:
             if answer.status not in _REDIRECTS or answer.status in call.accept or "Location" not in answer.headers:
                 return answer
             answer.close()
+            first = first or answer
             target = redirect_target(answer)
             if answer.status == 303 or (answer.status in (301, 302) and method == "POST"):
                 method, body = "GET", None
-            if origin_of(target) != origin_of(url) and not self.settings.proxy_for(target):
-                check = no_further_in_than(origin_of(call.url), partial(_too_far_in, url))
+            if origin_of(target) != origin_of(url):
+                check = no_further_in_than(first.address, partial(_too_far_in, url))
             url = target
         raise FetchError(f"more than {MAX_REDIRECTS} redirects, the last to {shown_host(url)}", part="too-many-hops")
 

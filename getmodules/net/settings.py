@@ -19,7 +19,7 @@ def _nothing() -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetSettings:
-    """Hosts are written ``host`` or ``host:port``, in lower case."""
+    """Hosts are written ``host`` or ``host:port``, in lower case; IPv6 as in addresses, ``[::1]:5000``."""
 
     ca_file: str | None = None
     ca_files: Mapping[str, str] = field(default_factory=_nothing)
@@ -27,7 +27,8 @@ class NetSettings:
     client_certificates: Mapping[str, str] = field(default_factory=_nothing)
     plain_http: frozenset[str] = frozenset()
     #: By scheme, ``http`` and ``https``.
-    proxies: Mapping[str, str] = field(default_factory=_nothing)
+    #: There may be a password in them.
+    proxies: Mapping[str, str] = field(default_factory=_nothing, repr=False)
     no_proxy: tuple[str, ...] = ()
     connect_seconds: float = 10.0
     #: How long a server may say nothing, and how long it may take for its headers.
@@ -49,17 +50,17 @@ class NetSettings:
         )
 
     def ca_for(self, host: str, port: int) -> str | None:
-        return self.ca_files.get(f"{host}:{port}") or self.ca_files.get(host) or self.ca_file
+        return _of_host(self.ca_files, host, port) or self.ca_file
 
     def client_certificate_for(self, host: str, port: int) -> str | tuple[str, str] | None:
-        found = self.client_certificates.get(f"{host}:{port}") or self.client_certificates.get(host)
+        found = _of_host(self.client_certificates, host, port)
         if found is None:
             return None
         certificate, comma, key = found.partition(",")
         return (certificate, key) if comma else certificate
 
     def allows_plain_http(self, host: str, port: int) -> bool:
-        return host in self.plain_http or f"{host}:{port}" in self.plain_http
+        return not self.plain_http.isdisjoint(_spellings(host, port))
 
     def proxy_for(self, url: str) -> str | None:
         parts = urlsplit(url)
@@ -68,6 +69,16 @@ class NetSettings:
 
     def _goes_direct(self, host: str, port: int) -> bool:
         return any(_matches(entry, host, port) for entry in self.no_proxy)
+
+
+def _spellings(host: str, port: int) -> tuple[str, str]:
+    """How a host may be written in settings, the more specific way first."""
+    name = f"[{host}]" if ":" in host else host
+    return f"{name}:{port}", name
+
+
+def _of_host(table: Mapping[str, str], host: str, port: int) -> str | None:
+    return next((table[name] for name in _spellings(host, port) if name in table), None)
 
 
 def _proxies(environ: Mapping[str, str]) -> Mapping[str, str]:
@@ -90,7 +101,9 @@ def _words(text: str) -> tuple[str, ...]:
 def _matches(entry: str, host: str, port: int) -> bool:
     if entry == "*":
         return True
-    if entry.endswith(f":{port}") and not entry.startswith("["):
+    if entry.startswith("["):
+        return entry in _spellings(host, port)
+    if entry.endswith(f":{port}") and entry.count(":") == 1:
         entry = entry.removesuffix(f":{port}")
     try:
         return ipaddress.ip_address(host) in ipaddress.ip_network(entry, strict=False)

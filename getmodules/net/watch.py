@@ -66,30 +66,37 @@ class Watch:
 
     def reading(self) -> None:
         """The headers are here, or the reader is back."""
-        if self._state is _State.HEADERS:
-            self._spent = 0.0
-        self._since, self._state = time.monotonic(), _State.BODY
+        with self._lock:
+            if self._state is _State.HEADERS:
+                self._spent = 0.0
+            self._since, self._state = time.monotonic(), _State.BODY
 
     def received(self, amount: int) -> None:
-        self._received += amount
+        with self._lock:
+            self._received += amount
 
     def sent(self) -> None:
         """The request's body is on its way as a whole: from here on the server has its time for an answer."""
-        self._received, self._spent, self._since = 0, 0.0, time.monotonic()
-        self._state = _State.HEADERS
+        with self._lock:
+            self._begin_window()
+            self._state = _State.HEADERS
 
     def away(self) -> None:
         """The reader is busy elsewhere: its time is not the server's."""
-        self._spent += time.monotonic() - self._since
-        self._state = _State.AWAY
+        with self._lock:
+            self._spent += time.monotonic() - self._since
+            self._state = _State.AWAY
+
+    def _begin_window(self) -> None:
+        self._received, self._spent, self._since = 0, 0.0, time.monotonic()
 
     def judge(self) -> None:
         """Called by the guardian, from its thread."""
-        ended = self._verdict()
-        if ended is not None and self.ended is None:
-            with self._lock:
-                self.ended = ended
-                self._shut_down()
+        with self._lock:
+            if self.ended is None:
+                self.ended = self._verdict()
+                if self.ended is not None:
+                    self._shut_down()
 
     def _verdict(self) -> GetModulesError | None:
         try:
@@ -103,7 +110,7 @@ class Watch:
         if state is _State.BODY and waited >= settings.rate_window_seconds:
             if self._received < settings.rate_window_bytes:
                 return timeout(f"only {self._received:,} bytes came in {waited:.0f} seconds")
-            self._received, self._spent, self._since = 0, 0.0, time.monotonic()
+            self._begin_window()
         return None
 
     def _shut_down(self) -> None:
@@ -147,4 +154,7 @@ class Guardian:
                 watches = tuple(self._watches)
             for watch in watches:
                 watch.judge()
+                if watch.ended is not None:
+                    # Its reader may have been interrupted and never say so: nobody waits for it here for ever.
+                    self.remove(watch)
             time.sleep(_TICK_SECONDS)

@@ -6,44 +6,42 @@ answer that two programs could take for different ones (two lengths, a content e
 
 from __future__ import annotations
 
-import socket
+import ipaddress
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
 import urllib3
-from requests.adapters import HTTPAdapter
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
-from getmodules.errors import FetchError, LimitExceededError, NetworkError
+from getmodules.errors import ConfigError, FetchError, LimitExceededError, NetworkError
 from getmodules.limits import MIB
 from getmodules.net.body import SizedBody, WatchedBody
+from getmodules.net.connections import Adapter, AddressCheck
 from getmodules.net.failures import failure
 from getmodules.net.settings import NetSettings
 from getmodules.net.watch import Guardian, Watch
 from getmodules.ports import Context
-from getmodules.redact import printable, redact
+from getmodules.redact import printable
 from getmodules.version import VERSION
 
 USER_AGENT = f"getmodules/{VERSION}"
 PIECE_BYTES = MIB
-#: Connections kept for each host: as many as run side by side.
-POOL_SIZE = 32
 #: Error bodies, token answers: what is read for people or as one value.
 SMALL_BODY_BYTES = MIB
-
-#: Judges an address before it is connected to; raises to refuse it.
-AddressCheck = Callable[[str], None]
 
 
 class Answer:
     """What a server said. Close it, or read it to the end."""
 
-    def __init__(self, response: requests.Response, watch: Watch, guardian: Guardian) -> None:
+    def __init__(
+        self, response: requests.Response, watch: Watch, guardian: Guardian, address: str | None = None
+    ) -> None:
         self._response = response
+        #: The server's own address; ``None`` behind a proxy.
+        self.address = address
         self._watch = watch
         self._guardian = guardian
         self._body: bytes | None = None
@@ -147,7 +145,7 @@ class Wire:
         self._guardian = Guardian()
         self._local = threading.local()
         # No requests.Session: it keeps cookies, reads netrc, and looks at redirects although it is told not to.
-        self._adapter = _Adapter(self._local)
+        self._adapter = Adapter(self._local)
 
     def exchange(
         self,
@@ -161,6 +159,10 @@ class Wire:
     ) -> Answer:
         """Send one request and take the headers of its answer. Raises ``NetworkError`` where none comes."""
         context.checkpoint()
+        is_direct = self.settings.proxy_for(url) is None
+        if check_address is not None and not is_direct:
+            _check_written_address(url, check_address)
+            check_address = None
         watch = Watch(context, self.settings)
         self._local.watch, self._local.check_address = watch, check_address
         self._guardian.add(watch)
@@ -170,7 +172,7 @@ class Wire:
             try:
                 if watch.ended is not None:
                     raise watch.ended
-                return Answer(response, watch, self._guardian)
+                return Answer(response, watch, self._guardian, self._local.address if is_direct else None)
             except BaseException:
                 response.close()
                 raise
@@ -178,18 +180,24 @@ class Wire:
             self._guardian.remove(watch)
             watch.detach()
             if watch.ended is not None and not isinstance(error, KeyboardInterrupt):
-                raise watch.ended from error
+                raise watch.ended from None
             if isinstance(error, (requests.RequestException, urllib3.exceptions.HTTPError, OSError)):
-                raise failure(error) from error
+                # Not ``from error``: what the libraries say has the whole URL in it, signatures and all.
+                raise self._unusable_file(url) or failure(error) from None
             raise
         finally:
             self._local.watch = self._local.check_address = None
 
-    def _send(self, method: str, url: str, context: Context, headers: Mapping[str, str], body: Any) -> requests.Response:
-        from urllib.parse import urlsplit
+    def _unusable_file(self, url: str) -> ConfigError | None:
+        from getmodules.net.certificates import unusable_file
 
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port or {"http": 80, "https": 443}[parts.scheme]
+        scheme, host, port = _place(url)
+        return unusable_file(self.settings, host, port) if scheme == "https" else None
+
+    def _send(
+        self, method: str, url: str, context: Context, headers: Mapping[str, str], body: Any
+    ) -> requests.Response:
+        scheme, host, port = _place(url)
         sent = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity", **headers}
         request = requests.Request(method, url, headers=sent, data=body, auth=_no_auth).prepare()
         proxy = self.settings.proxy_for(url)
@@ -203,7 +211,7 @@ class Wire:
             ),
             verify=self.settings.ca_for(host, port) or True,
             cert=self.settings.client_certificate_for(host, port),
-            proxies={parts.scheme: proxy} if proxy else {},
+            proxies={scheme: proxy} if proxy else {},
         )
 
     def close(self) -> None:
@@ -215,82 +223,17 @@ def _no_auth(request: requests.PreparedRequest) -> requests.PreparedRequest:
     return request
 
 
+def _place(url: str) -> tuple[str, str, int]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname or "", parts.port or {"http": 80, "https": 443}[parts.scheme]
+
+
+def _check_written_address(url: str, check_address: AddressCheck) -> None:
+    """Behind a proxy, names are the proxy's to look up; an address that is written out needs no looking up."""
+    host = _place(url)[1]
+    with suppress(ValueError):
+        check_address(str(ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)))
+
+
 def shown_host(url: str) -> str:
-    from urllib.parse import urlsplit
-
     return printable(urlsplit(url).netloc.rpartition("@")[2])
-
-
-class _Adapter(HTTPAdapter):
-    """Makes connections that tell the current thread's watch which socket they are."""
-
-    def __init__(self, local: threading.local) -> None:
-        self._pool_classes = _pool_classes(local)
-        super().__init__(pool_connections=POOL_SIZE, pool_maxsize=POOL_SIZE, max_retries=0)
-
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = self._pool_classes
-
-    def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
-        manager = super().proxy_manager_for(proxy, **kwargs)
-        manager.pool_classes_by_scheme = self._pool_classes
-        return manager
-
-
-def _pool_classes(local: threading.local) -> dict[str, Any]:
-    class Watched:
-        """Mixed into both kinds of connections."""
-
-        #: The same connection under a descriptor of its own: TLS takes the first one away from its object.
-        duplicate: socket.socket | None = None
-
-        def _new_conn(self) -> socket.socket:
-            check = local.check_address
-            connected: socket.socket = _connect_checked(self, check) if check else super()._new_conn()  # type: ignore[misc]
-            self.duplicate = connected.dup()
-            local.watch.attach(self.duplicate.dup())
-            return connected
-
-        def request(self, *args: Any, **kwargs: Any) -> None:
-            if self.duplicate is not None:
-                local.watch.attach(self.duplicate.dup())
-            super().request(*args, **kwargs)  # type: ignore[misc]
-
-        def close(self) -> None:
-            super().close()  # type: ignore[misc]
-            if self.duplicate is not None:
-                self.duplicate.close()
-                self.duplicate = None
-
-    class PlainConnection(Watched, HTTPConnection):
-        pass
-
-    class TlsConnection(Watched, HTTPSConnection):
-        pass
-
-    class PlainPool(HTTPConnectionPool):
-        ConnectionCls = PlainConnection
-
-    class TlsPool(HTTPSConnectionPool):
-        ConnectionCls = TlsConnection
-
-    return {"http": PlainPool, "https": TlsPool}
-
-
-def _connect_checked(connection: Any, check_address: AddressCheck) -> socket.socket:
-    """Connect to an address that passed the check, not to whatever the name means a moment later."""
-    failed: OSError | None = None
-    host = connection._dns_host.strip("[]")
-    for family, kind, protocol, _, address in socket.getaddrinfo(host, connection.port, type=socket.SOCK_STREAM):
-        check_address(str(address[0]))
-        connected = socket.socket(family, kind, protocol)
-        try:
-            connected.settimeout(connection.timeout)
-            connected.connect(address)
-            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return connected
-        except OSError as error:
-            connected.close()
-            failed = error
-    raise failed or OSError(f"no address for {host}")

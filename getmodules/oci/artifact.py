@@ -72,8 +72,9 @@ class ImagePackage:
 def parse(manifest: RawManifest) -> dict[str, Any]:
     """The document, if it is one: strict JSON whose media type is the one it was sent as."""
     if manifest.media_type not in MANIFEST_TYPES:
+        found = printable(manifest.media_type or "something without a content type")
         raise UnsupportedContentError(
-            f"there is {printable(manifest.media_type or 'something without a content type')} where a manifest should be",
+            f"there is {found} where a manifest should be",
             hint="a login page, or a proxy's? Is this a registry at all?",
         )
     try:
@@ -112,9 +113,9 @@ def judge(manifest: RawManifest, formats: Mapping[str, str]) -> ModulePackage | 
         if "mediaType" not in document:
             raise CorruptArchiveError("the manifest of a module package names its own mediaType, and this one does not")
         return _module(layers, formats)
-    if artifact_type is None and config.media_type in IMAGE_CONFIGS and layers:
-        if all(layer.media_type in IMAGE_LAYERS for layer in layers):
-            return ImagePackage(config=config, layers=tuple((each, IMAGE_LAYERS[each.media_type]) for each in layers))
+    is_image = artifact_type is None and config.media_type in IMAGE_CONFIGS
+    if is_image and layers and all(layer.media_type in IMAGE_LAYERS for layer in layers):
+        return ImagePackage(config=config, layers=tuple((each, IMAGE_LAYERS[each.media_type]) for each in layers))
     raise _something_else(artifact_type, config, layers)
 
 
@@ -130,7 +131,8 @@ def _module(layers: tuple[Descriptor, ...], formats: Mapping[str, str]) -> Modul
             return ModulePackage(layer=found[0], format=format_name)
     types = ", ".join(sorted({printable(layer.media_type) for layer in layers})) or "none"
     hint = "push the zip with the media type archive/zip: oras push … module.zip:archive/zip"
-    raise UnsupportedContentError(f"the module package has no layer of the type archive/zip; its layers: {types}", hint=hint)
+    message = f"the module package has no layer of the type archive/zip; its layers: {types}"
+    raise UnsupportedContentError(message, hint=hint)
 
 
 def check_image_label(config: bytes) -> None:

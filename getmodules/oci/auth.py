@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
@@ -24,6 +25,9 @@ CLIENT_ID = "getmodules"
 _DEFAULT_SECONDS = 60
 #: Renewed so long before its end: a request that is on its way must still find it valid.
 _MARGIN_SECONDS = 10
+_CHECKPOINT_SECONDS = 0.1
+#: A form cannot be taken along to another place as headers can be left behind.
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 #: From a registry and a repository to the credential for it.
 FindCredential = Callable[[Origin, str, Context], Credential | None]
@@ -45,12 +49,30 @@ class _Token:
         return time.monotonic() < self.expires - _MARGIN_SECONDS
 
 
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What a registry has asked for, and from which address."""
+
+    challenge: Challenge
+    address: str | None
+
+
 @dataclass(slots=True)
 class _Slot:
     """One key's token, and the lock of whoever is asking for it."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     token: _Token | None = None
+
+    @contextmanager
+    def held(self, context: Context) -> Iterator[None]:
+        """Who waits for another's request still has its own deadline, and can be cancelled."""
+        while not self.lock.acquire(timeout=_CHECKPOINT_SECONDS):
+            context.checkpoint()
+        try:
+            yield
+        finally:
+            self.lock.release()
 
 
 class Tokens:
@@ -62,14 +84,12 @@ class Tokens:
         self._lock = threading.Lock()
         self._slots: dict[_Key, _Slot] = {}
         #: What an origin asked for last: the next request can bring it along at once.
-        self._known: dict[Origin, Challenge] = {}
+        self._known: dict[Origin, _Wish] = {}
 
     def grant(self, registry: Origin, repository: str, actions: str, context: Context) -> Grant | None:
         """What to send along with a first request: nothing, before the registry has asked for anything."""
-        challenge = self._known.get(registry)
-        if challenge is None:
-            return None
-        return self._grant(challenge, registry, repository, actions, None, context)
+        wish = self._known.get(registry)
+        return None if wish is None else self._grant(wish, registry, repository, actions, None, context)
 
     def answer_to(
         self, refusal: Answer, repository: str, actions: str, refused: Grant | None, context: Context
@@ -79,55 +99,56 @@ class Tokens:
         challenge = challenges.choose(challenges.parse(refusal.headers.get("WWW-Authenticate", "")))
         if challenge is None:
             return None
-        granted = self._grant(challenge, registry, repository, actions, refused, context)
+        wish = _Wish(challenge, refusal.address)
+        granted = self._grant(wish, registry, repository, actions, refused, context)
         with self._lock:
-            self._known[registry] = challenge
+            self._known[registry] = replace(wish, challenge=_for_any_repository(challenge))
         return None if granted == refused else granted
 
     def _grant(
         self,
-        challenge: Challenge,
+        wish: _Wish,
         registry: Origin,
         repository: str,
         actions: str,
         refused: Grant | None,
         context: Context,
     ) -> Grant | None:
+        challenge = wish.challenge
         credential = self._find_credential(registry, repository, context)
         if challenge.scheme == "basic":
-            if credential is None or credential.username is None:
+            if credential is None:
                 return None
+            if credential.username is None:
+                raise _no_username(registry, credential)
             return _grant(registry, basic(credential.username, credential.secret))
         if credential is not None and credential.username is None and not credential.identity:
             return _grant(registry, f"Bearer {credential.secret.reveal()}")
         scopes = _scopes(challenge, repository, actions)
         with self._lock:
             slot = self._slots.setdefault(_Key(registry, scopes), _Slot())
-        with slot.lock:
+        with slot.held(context):
             token = slot.token
             if token is None or not token.is_fresh or _says_the_same(refused, _bearer(token)):
-                token = slot.token = self._ask(challenge, registry, scopes, credential, context)
+                token = slot.token = self._ask(wish, registry, scopes, credential, context)
         return replace(_grant(registry, _bearer(token)), anonymous=credential is None)
 
     # ------------------------------------------------------------------------------------------ the realm
 
     def _ask(
         self,
-        challenge: Challenge,
+        wish: _Wish,
         registry: Origin,
         scopes: frozenset[str],
         credential: Credential | None,
         context: Context,
     ) -> _Token:
-        realm = challenge.parameters.get("realm", "")
-        check_address = check_realm(realm, registry)
-        if check_address is not None and self._session.settings.proxy_for(realm):
-            check_address = None  # the proxy connects, and it knows its network
-        call = _token_call(realm, challenge.parameters.get("service"), scopes, credential)
+        realm = wish.challenge.parameters.get("realm", "")
+        check_address = check_realm(realm, registry, wish.address)
+        call = _token_call(realm, wish.challenge.parameters.get("service"), scopes, credential)
         call = replace(call, replayable=True, check_address=check_address, read=SMALL_BODY_BYTES)
         asked = time.monotonic()
-        answer = self._session.send(call, context)
-        return _read_token(answer, asked)
+        return _read_token(self._session.send(call, context), asked)
 
 
 def _token_call(realm: str, service: str | None, scopes: frozenset[str], credential: Credential | None) -> Call:
@@ -140,8 +161,14 @@ def _token_call(realm: str, service: str | None, scopes: frozenset[str], credent
             ("scope", " ".join(sorted(scopes))),
             ("refresh_token", credential.secret.reveal()),
         ]
-        headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        return Call(method="POST", url=realm, headers=headers, body=urlencode(form).encode())
+        return Call(
+            method="POST",
+            url=realm,
+            headers={"Content-Type": "application/x-www-form-urlencoded"},
+            body=urlencode(form).encode(),
+            grant=Grant(origin=origin_of(realm), headers={}, in_body=(credential.secret,)),
+            accept=_REDIRECTS,
+        )
     parameters += [("scope", scope) for scope in sorted(scopes)]
     parts = urlsplit(realm)
     query = "&".join(filter(None, (parts.query, urlencode(parameters))))
@@ -152,9 +179,13 @@ def _token_call(realm: str, service: str | None, scopes: frozenset[str], credent
 
 
 def _read_token(answer: Answer, asked: float) -> _Token:
+    if answer.status in _REDIRECTS:
+        answer.close()
+        raise _unusable(answer, "it redirects, and an identity token goes nowhere else")
     try:
         document = mapping(loads(answer.read(), "the token", SMALL_BODY_BYTES), "the token")
-        text = optional(document, "token", string, "the token") or optional(document, "access_token", string, "the token")
+        names = ("token", "access_token")
+        text = next(filter(None, (optional(document, name, string, "the token") for name in names)), None)
         seconds = optional(document, "expires_in", size, "the token")
     except StrictJsonError as error:
         raise _unusable(answer, str(error)) from None
@@ -167,7 +198,8 @@ def _read_token(answer: Answer, asked: float) -> _Token:
 def _unusable(answer: Answer, why: str) -> AuthenticationError:
     kind = printable(answer.headers.get("Content-Type", "no content type"))
     return AuthenticationError(
-        f"the token service's answer cannot be used: {why}", hint=f"it sent {kind}; is a login page or proxy in between?"
+        f"the token service's answer cannot be used: {why}",
+        hint=f"it sent {kind}; is a login page or proxy in between?",
     )
 
 
@@ -178,6 +210,21 @@ def _scopes(challenge: Challenge, repository: str, actions: str) -> frozenset[st
         return frozenset(asked)
     own = f"repository:{repository}:{actions}"
     return frozenset((own, *(scope for scope in asked if not scope.startswith(f"repository:{repository}:"))))
+
+
+def _for_any_repository(challenge: Challenge) -> Challenge:
+    """What a registry will ask for next time: of the scopes, those that are of no repository."""
+    scopes = challenge.parameters.get("scope", "").split()
+    kept = " ".join(scope for scope in scopes if not scope.startswith("repository:"))
+    return replace(challenge, parameters={**challenge.parameters, "scope": kept})
+
+
+def _no_username(registry: Origin, credential: Credential) -> AuthenticationError:
+    found = printable(credential.found_in)
+    return AuthenticationError(
+        f"{printable(registry.host)} wants a user name and a password, and {found} is a token alone",
+        hint="with GETMODULES_USERNAME_<host> besides it, a token is a password",
+    )
 
 
 def _bearer(token: _Token) -> str:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from urllib.parse import urljoin, urlsplit
 
 from oras.container import Container
 from oras.provider import Registry
@@ -29,7 +28,7 @@ from getmodules.errors import (
 from getmodules.net.body import SizedBody
 from getmodules.net.download import Download
 from getmodules.net.outcome import failed
-from getmodules.net.session import Call, Session, origin_of
+from getmodules.net.session import Call, Session, checked_target, origin_of
 from getmodules.net.wire import Answer
 from getmodules.oci import artifact
 from getmodules.oci.auth import Tokens
@@ -51,7 +50,8 @@ _PAGE_SIZE = 1_000
 _LIST_BYTES = 4 << 20
 #: How registries with immutable tags answer, as far as they agree.
 _TAG_KEPT = frozenset({409, 412})
-_LINK = re.compile(r"<(?P<target>[^<>\s]*)>[^,]*;\s*rel=\"?next\"?", re.IGNORECASE)
+_LINK = re.compile(r"<(?P<target>[^<>\s]*)>[^,<]*;\s*rel=(?:\"next\"|next(?=[\s;,]|$))", re.IGNORECASE)
+_WARNING = re.compile(r"(?<![^\s,])299 \S+ \"(?P<text>(?:[^\"\\]|\\.)*)\"")
 
 
 class _Location(Container):  # type: ignore[misc]
@@ -240,16 +240,17 @@ class RegistryClient(Registry):  # type: ignore[misc]
 
     def _warn(self, answer: Answer) -> None:
         """``Warning: 299`` is how a registry speaks to people."""
-        warning = answer.headers.get("Warning", "")
-        if warning.startswith("299 "):
-            self._notice(f"{printable(self.hostname)}: {printable(warning)}")
+        for warning in _WARNING.finditer(answer.headers.get("Warning", "")[:8_192]):
+            said = re.sub(r"\\(.)", r"\1", warning["text"])
+            self._notice(f"{printable(self.hostname)}: {printable(redact(said))}")
 
 
 def explain_error(answer: Answer) -> str:
     """The code and message of a registry's error body; whatever else it sent, shortened."""
     text = answer.read_some(8_192)
     try:
-        errors = required(mapping(loads(text, "the error", 8_192), "the error"), "errors", array_of(mapping), "the error")
+        document = mapping(loads(text, "the error", 8_192), "the error")
+        errors = required(document, "errors", array_of(mapping), "the error")
         said = [": ".join(filter(None, (str(e.get("code", "")), str(e.get("message", ""))))) for e in errors]
         return printable(redact("; ".join(said)), 300)
     except StrictJsonError:
@@ -263,7 +264,7 @@ def _next_page(answer: Answer) -> str | None:
     match = _LINK.search(link[:8_192])
     if match is None:
         return None
-    target = str(urljoin(answer.url, match["target"]))
-    if urlsplit(target).scheme not in ("http", "https") or origin_of(target) != origin_of(answer.url):
+    target = checked_target(answer.url, match["target"])
+    if origin_of(target) != origin_of(answer.url):
         raise UnsafeContentError("the registry continues its list on another host", part="elsewhere")
     return target

@@ -14,7 +14,7 @@ from getmodules.address import check_url
 from getmodules.errors import AddressError, AuthenticationError, ConfigError, GetModulesError
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.oci.authfiles import login_file
-from getmodules.oci.authkeys import canonical_host
+from getmodules.oci.authkeys import canonical_host, names_in_helpers
 from getmodules.oci.dockerconfig import Considered
 from getmodules.oci.dockerlogin import DockerLogin, check_login
 from getmodules.oci.reference import check_repository
@@ -218,15 +218,21 @@ def _explained(
     registries: Registries, origin: Origin, repository: str, context: Context
 ) -> tuple[Credential | None, tuple[Considered, ...], tuple[str, ...]]:
     """In the order of :meth:`Registries.find_credential`."""
-    variable = TOKEN_PREFIX + variable_suffix(origin)
-    near = context.credentials(origin, f"/{repository}")
-    if near is not None and near.found_in == variable:
-        return near, (Considered(variable, "used"),), ()
-    not_set = Considered(variable, "not set")
-    if near is not None:
-        return near, (not_set, Considered(near.found_in, "used")), ()
+    considered = []
+    for host in _plain_names(origin.host):
+        variable = TOKEN_PREFIX + variable_suffix(origin._replace(host=host))
+        near = context.credentials(origin._replace(host=host), f"/{repository}")
+        if near is None or near.found_in != variable:
+            considered.append(Considered(variable, "not set"))
+        if near is not None:
+            return near, (*considered, Considered(near.found_in, "used")), ()
     explained = registries.files(context).explain(registry_name(origin), repository)
-    return explained.credential, (not_set, *explained.considered), explained.files
+    return explained.credential, (*considered, *explained.considered), explained.files
+
+
+def _plain_names(host: str) -> list[str]:
+    """Docker Hub has several, the one that people type first."""
+    return [name for name in names_in_helpers(canonical_host(host)) if "://" not in name]
 
 
 def _tried(

@@ -6,26 +6,28 @@ names whom we trust; what it must not do is aim us, or our credentials, at someb
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from getmodules.address import check_url
 from getmodules.errors import AddressError, AuthenticationError
+from getmodules.net.connections import AddressCheck
 from getmodules.net.reach import no_further_in_than
 from getmodules.net.session import origin_of
-from getmodules.net.wire import AddressCheck
 from getmodules.ports import Origin
 from getmodules.redact import printable, redact
 
 
-def check_realm(realm: str, registry: Origin) -> AddressCheck | None:
-    """Refuse a realm that may not be asked; else the check of the address that it means, where it needs one."""
+def check_realm(realm: str, registry: Origin, address: str | None) -> AddressCheck | None:
+    """Refuse a realm that may not be asked; else the check of the address that it means, where it needs one.
+
+    ``address`` is the one under which the registry answered, ``None`` behind a proxy.
+    """
     shown = printable(redact(realm))
-    parts = urlsplit(realm)
     try:
         url = check_url(realm.partition("?")[0])
     except AddressError as error:
-        raise AuthenticationError(f"the registry names a realm that cannot be used, {shown!r}: {error.message}") from None
-    if url.scheme not in ("http", "https") or not url.host or parts.fragment:
+        raise AuthenticationError(
+            f"the registry names a realm that cannot be used, {shown!r}: {error.message}"
+        ) from None
+    if url.scheme not in ("http", "https") or not url.host or "#" in realm:
         raise AuthenticationError(f"the registry names a realm that is no web address: {shown!r}")
     if url.userinfo:
         raise AuthenticationError(f"the registry names a realm with a user name in it: {shown!r}")
@@ -35,9 +37,9 @@ def check_realm(realm: str, registry: Origin) -> AddressCheck | None:
     if registry.scheme == "https" and origin.scheme != "https":
         raise AuthenticationError(f"the registry speaks https, and its realm does not: {shown!r}")
     return no_further_in_than(
-        registry,
-        lambda kind, address: AuthenticationError(
-            f"the registry names the realm {shown!r}, which is the {kind} address {address}",
+        address,
+        lambda kind, found: AuthenticationError(
+            f"the registry names the realm {shown!r}, which is the {kind} address {found}",
             hint="a registry in another network has no business there: nothing was sent",
         ),
     )

@@ -6,6 +6,7 @@ import logging
 import socket
 import ssl
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
     from getmodules.oci.dockerconfig import DockerCredentials
 
 _log = logging.getLogger("getmodules")
-_DOCKER_HUB = frozenset({"docker.io", "index.docker.io", "registry-1.docker.io"})
+#: The name that people type comes first.
+_DOCKER_HUB = ("docker.io", "index.docker.io", "registry-1.docker.io")
 _DOCKER_API = "registry-1.docker.io"
+#: A registry that warns of something else each time is not listened to for ever.
+_MOST_NOTICES = 20
 #: How long a loopback port may stay silent before it is taken for one that does not speak TLS.
 _PROBE_SECONDS = 2.0
 
@@ -33,6 +37,7 @@ class Registries:
         self._schemes: dict[str, str] = {}
         self._tokens: Tokens | None = None
         self._files: DockerCredentials | None = None
+        self._said: set[str] = set()
 
     def __call__(self, registry: str, repository: str, context: Context) -> RegistryClient:
         from getmodules.oci.client import RegistryClient
@@ -40,7 +45,16 @@ class Registries:
         session = context.network.session()
         registry, repository = api_location(registry, repository)
         api = f"{self._scheme(registry, session)}://{registry}"
-        return RegistryClient(api, repository, session, self._tokens_of(session), context.notice)
+        notice = partial(self._say_once, context.notice)
+        return RegistryClient(api, repository, session, self._tokens_of(session), notice)
+
+    def _say_once(self, notice: Callable[[str], None], message: str) -> None:
+        """A registry repeats its warning with each answer; people want to read it once."""
+        with self._lock:
+            if message in self._said or len(self._said) >= _MOST_NOTICES:
+                return
+            self._said.add(message)
+        notice(message)
 
     def _tokens_of(self, session: Session) -> Tokens:
         from getmodules.oci.auth import Tokens
@@ -52,8 +66,11 @@ class Registries:
 
     def find_credential(self, registry: Origin, repository: str, context: Context) -> Credential | None:
         """Environment and plugins first, then the files that docker, podman and oras share."""
-        found = context.credentials(registry, f"/{repository}")
-        return found or self.files(context).lookup(registry_name(registry), repository)
+        for host in _DOCKER_HUB if registry.host in _DOCKER_HUB else (registry.host,):
+            found = context.credentials(registry._replace(host=host), f"/{repository}")
+            if found is not None:
+                return found
+        return self.files(context).lookup(registry_name(registry), repository)
 
     def files(self, context: Context) -> DockerCredentials:
         """One for all, since it remembers what files and helpers said."""
@@ -69,7 +86,10 @@ class Registries:
             known = self._schemes.get(registry)
         if known is None:
             host, _, port = registry.rpartition(":") if _has_port(registry) else (registry, "", "")
-            known = _scheme_of(host.strip("[]"), int(port) if port else None, session)
+            try:
+                known = _scheme_of(host.strip("[]"), int(port) if port else None, session)
+            except ConnectionRefusedError:
+                return "http"  # not remembered: what starts up there in a moment may well speak TLS
             with self._lock:
                 self._schemes[registry] = known
         return known
@@ -103,17 +123,25 @@ def is_loopback(host: str) -> bool:
 
 
 def speaks_tls(host: str, port: int) -> bool:
-    """Whether what answers there is TLS, with whatever certificate: that is judged later, and never excused."""
-    context = ssl.create_default_context()
+    """Whether what answers there is TLS, with whatever certificate: that is judged later, and never excused.
+
+    Raises ``ConnectionRefusedError`` where nobody answers.
+    """
+    # Not the default context: it reads all authorities of the system, to no purpose here.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     try:
-        with socket.create_connection((host, port), _PROBE_SECONDS) as connection:
-            with context.wrap_socket(connection, server_hostname=host):
-                return True
+        with (
+            socket.create_connection((host, port), _PROBE_SECONDS) as connection,
+            context.wrap_socket(connection, server_hostname=host),
+        ):
+            return True
     except ssl.SSLError as error:
         # A server that wants a client certificate, or another version, speaks TLS; one that sends other bytes does not.
         return error.reason not in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNEXPECTED_EOF_WHILE_READING", None)
+    except ConnectionRefusedError:
+        raise
     except OSError:
         return False
 

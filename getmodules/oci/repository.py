@@ -115,7 +115,9 @@ def read_blob(repository: Repository, descriptor: Descriptor, limit: int, contex
     """A small blob, verified: a config."""
     if descriptor.size > limit:
         raise LimitExceededError(
-            f"a config of {descriptor.size:,} bytes; at most {limit:,} make sense", part="metadata", hint="this bound is fixed"
+            f"a config of {descriptor.size:,} bytes; at most {limit:,} make sense",
+            part="metadata",
+            hint="this bound is fixed",
         )
     body = bytearray()
     chunks = repository.blob(descriptor, context)

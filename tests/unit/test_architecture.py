@@ -242,5 +242,6 @@ def test_readme_and_gate_run_the_same_two_commands() -> None:
     commands = re.findall(r"^    \$ (.*)$", readme, re.MULTILINE)
     assert len(commands) >= 2
     assert "pip install" in commands[0]
-    assert "getmodules get" in commands[0]
-    assert commands[1].endswith("python -m pytest")
+    assert commands[0].endswith("examples/tour.sh")
+    assert "getmodules get" in (ROOT / "examples" / "tour.sh").read_text(encoding="utf-8")
+    assert "python -m pytest" in commands[1]

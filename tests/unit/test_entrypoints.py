@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from getmodules.entrypoints import EntryPoint, find, normalised
+from getmodules.errors import ConfigError
 
 GROUP = "getmodules"
 Write = Callable[..., Path]
@@ -108,3 +109,11 @@ def test_nothing_is_missed_that_importlib_finds() -> None:
 )
 def test_names_of_distributions_are_compared_as_indexes_do(name: str) -> None:
     assert normalised(name) == "getmodules-example"
+
+
+def test_what_cannot_be_looked_into_is_an_error_and_not_an_empty_list() -> None:
+    """As with too few descriptors: else a plugin that is there would seem not to be."""
+    with pytest.raises(ConfigError) as caught:
+        list(find("getmodules", ["x" * 5_000]))
+    assert caught.value.code == "config"
+    assert "cannot look for plugins" in caught.value.message

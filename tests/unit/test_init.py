@@ -10,7 +10,19 @@ import pytest
 import getmodules
 
 #: What takes longer to import than many a command takes as a whole.
-HEAVY = ("requests", "urllib3", "pluggy", "furl", "oras", "git", "ssl", "socket", "importlib.metadata", "zipfile", "json")
+HEAVY = (
+    "requests",
+    "urllib3",
+    "pluggy",
+    "furl",
+    "oras",
+    "git",
+    "ssl",
+    "socket",
+    "importlib.metadata",
+    "zipfile",
+    "json",
+)
 
 
 def run(program: str) -> str:
@@ -42,7 +54,9 @@ def test_each_name_that_is_listed_is_there(name: str) -> None:
 
 
 def test_what_is_imported_when_it_is_used_is_listed_and_nothing_else_is_there() -> None:
-    assert {"Client", "Digest", "Installed", "Secret", "detect", "get", "resolve", "__version__"} <= set(dir(getmodules))
+    assert {"Client", "Digest", "Installed", "Secret", "detect", "get", "resolve", "__version__"} <= set(
+        dir(getmodules)
+    )
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         getmodules.nothing  # noqa: B018
 

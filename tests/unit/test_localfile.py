@@ -53,9 +53,12 @@ def test_a_file_that_has_another_size_by_now(path: Path, size: int) -> None:
 
 def test_no_byte_beyond_the_size_is_handed_out(path: Path) -> None:
     received = bytearray()
-    with pytest.raises(FetchError):
+
+    def receive() -> None:
         for piece in LocalFile(path, CHUNK + 1):
-            received += piece
+            received.extend(piece)
+
+    refusal(FetchError, "fetch/changed", receive)
     assert len(received) <= CHUNK + 1
 
 

@@ -35,8 +35,8 @@ def test_a_package_and_what_refers_to_it() -> None:
     ]
     assert any(line.startswith("|-- layer archive/zip sha256:") and line.endswith(" bytes") for line in lines)
     assert lines[lines.index("|-- annotations") + 1] == "|   `-- team: net"
-    referrer = lines.index(f"`-- referrer {SIGNATURE} {signature.digest()}" if callable(signature.digest) else "")
-    assert f"    `-- referrer {SIGNATURE} {countersignature.digest()}" in lines[referrer:]
+    below = lines[lines.index(f"`-- referrer {SIGNATURE} {signature.digest}") :]
+    assert f"    `-- referrer {SIGNATURE} {countersignature.digest}" in below
 
     assert list(told.object) == ["address", "digest", "media_type", "manifest", "referrers"]
     assert told.object["digest"] == str(digest)
@@ -44,7 +44,7 @@ def test_a_package_and_what_refers_to_it() -> None:
     (first,) = told.object["referrers"]
     assert list(first) == ["digest", "artifact_type", "manifest", "referrers"]
     assert first["artifact_type"] == SIGNATURE
-    assert [each["digest"] for each in first["referrers"]] == [str(countersignature.digest())]
+    assert [each["digest"] for each in first["referrers"]] == [str(countersignature.digest)]
 
 
 def test_an_index_shows_its_manifests_and_their_platforms() -> None:
@@ -55,7 +55,7 @@ def test_an_index_shows_its_manifests_and_their_platforms() -> None:
     assert result.code == 0
     shown = [line for line in result.out.splitlines() if "-- manifest " in line]
     assert len(shown) == 2
-    assert str(children[0].digest()) in shown[0]
+    assert str(children[0].digest) in shown[0]
     assert shown[0].endswith("linux/amd64")
 
 
@@ -78,7 +78,7 @@ def test_what_somebody_else_wrote_reaches_no_terminal() -> None:
     for result in (shown, told):
         assert "\x1b" not in result.out + result.err
     assert "s3cr3t" not in shown.out
-    assert r"|   |-- source: https://ada:****@example.com/" in shown.out or "ada:****@" in shown.out
+    assert "    |-- source: https://ada:****@example.com/\n" in shown.out
     assert r"one\ntwo\x1b[0m" in shown.out
     assert told.object["manifest"] == HOSTILE
 

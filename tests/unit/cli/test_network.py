@@ -40,7 +40,9 @@ def test_without_options_the_environment_decides() -> None:
 
 def test_authorities_for_all_hosts_and_for_one(authority: Authority) -> None:
     ca = str(authority.ca)
-    settings = _settings("--ca-file", ca, "--ca-file", f"ghcr.io:5000={authority.certificate}", SSL_CERT_FILE="/env.pem")
+    settings = _settings(
+        "--ca-file", ca, "--ca-file", f"ghcr.io:5000={authority.certificate}", SSL_CERT_FILE="/env.pem"
+    )
     assert settings.ca_for("any.example", 443) == ca
     assert settings.ca_for("ghcr.io", 443) == ca
     assert settings.ca_for("ghcr.io", 5000) == str(authority.certificate)
@@ -78,9 +80,7 @@ def test_a_certificate_and_its_key(authority: Authority) -> None:
     assert settings.client_certificate_for("h", 443) == (str(certificate), str(key))
 
 
-def test_a_home_directory_behind_the_host(
-    authority: Authority, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_home_directory_behind_the_host(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(authority.ca.parent))
     assert _settings("--ca-file", "ghcr.io=~/ca.crt").ca_for("ghcr.io", 443) == str(authority.ca)
 

@@ -85,3 +85,11 @@ def test_an_upload_that_nobody_takes_is_ended(context: Context) -> None:
     finally:
         stop.set()
         server.join()
+
+
+@pytest.mark.parametrize("size", [len(DATA) - 1, len(DATA) + 1, 0], ids=["too much", "too little", "nothing announced"])
+def test_what_is_sent_is_as_long_as_was_announced(context: Context, size: int) -> None:
+    """What is too much, a server would take for the next request of the same connection."""
+    with serving(lambda connection, request: connection.reply("201 Created")) as server:
+        call = Call(method="PUT", url=f"{server.url}/x", body=lambda: SizedBody([DATA], size))
+        refusal(FetchError, "fetch/changed", ClientNetwork(IMPATIENT).session().send, call, context)

@@ -44,6 +44,11 @@ def pooled(reason: Exception) -> requests.ConnectionError:
         pytest.param(pooled(TimeoutError("x")), "network/timeout", "nothing", id="the system's timeout"),
         pytest.param(requests.exceptions.InvalidURL("bad"), "network", "bad", id="without a cause"),
         pytest.param(ValueError(), "network", "ValueError", id="without a word"),
+        pytest.param(pooled(OSError("Tunnel connection failed: 407 No")), "authentication", "407", id="proxy, 407"),
+        pytest.param(
+            pooled(OSError("Tunnel connection failed: 403 No")), "authentication/forbidden", "403", id="proxy, 403"
+        ),
+        pytest.param(pooled(OSError("Tunnel connection failed: 504 No")), "network", "504", id="proxy, 504"),
     ],
 )
 def test_a_failure(error: BaseException, code: str, said: str) -> None:

@@ -40,7 +40,9 @@ def answered(status: str, body: bytes = b"", **headers: str) -> Iterator[Answer]
         pytest.param("401 No", False, AuthenticationError, "authentication", "none were found", id="401 without"),
         pytest.param("407 No", False, AuthenticationError, "authentication", "proxy", id="407"),
         pytest.param("403 No", True, AuthenticationError, "authentication/forbidden", "do not allow", id="403 with"),
-        pytest.param("403 No", False, AuthenticationError, "authentication/forbidden", "none were found", id="403 without"),
+        pytest.param(
+            "403 No", False, AuthenticationError, "authentication/forbidden", "none were found", id="403 without"
+        ),
         pytest.param("404 No", False, NotFoundError, "not-found", "hide", id="404"),
         pytest.param("410 No", False, NotFoundError, "not-found", "hide", id="410"),
         pytest.param("429 No", False, RateLimitedError, "rate-limited", "authenticate", id="429"),
@@ -55,7 +57,7 @@ def test_the_error_of_a_status(
         error = failed(answer, had_credentials=had_credentials, explain="what it said")
         host = answer.url.split("/")[2]
     assert (type(error), error.code) == (kind, code)
-    assert error.message == f"{host} answered {status.split()[0]}: what it said"
+    assert error.message == f"{host} answered {status.split(maxsplit=1)[0]}: what it said"
     assert error.hint is None if hint is None else hint in str(error.hint)
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from getmodules.errors import GetModulesError
 from getmodules.net.reach import address_class, no_further_in_than
-from getmodules.ports import Origin
 
 
 @pytest.mark.parametrize(
@@ -31,16 +30,25 @@ def test_kinds_of_addresses(address: str, kind: str) -> None:
     assert address_class(address) == kind
 
 
-def test_a_loopback_server_may_name_loopback_and_the_public_and_no_more() -> None:
-    check = no_further_in_than(Origin("http", "127.0.0.1", 80), lambda kind, address: GetModulesError(f"{kind} {address}"))
-    check("127.0.0.2")
-    check("8.8.8.8")
-    with pytest.raises(GetModulesError, match=r"private 10\.0\.0\.1"):
-        check("10.0.0.1")
+INNER = ("127.0.0.2", "10.0.0.1", "169.254.169.254", "fd00::1", "::1")
 
 
-def test_a_name_without_an_address_may_name_the_public_only() -> None:
-    check = no_further_in_than(Origin("http", "", 0), lambda kind, address: GetModulesError(f"{kind} {address}"))
-    check("8.8.8.8")
-    with pytest.raises(GetModulesError):
-        check("10.0.0.1")
+@pytest.mark.parametrize(
+    ("server", "allowed"),
+    [
+        pytest.param("8.8.8.8", set(), id="public"),
+        pytest.param("127.0.0.1", {"127.0.0.2", "::1"}, id="loopback"),
+        pytest.param("192.168.7.7", {"10.0.0.1", "fd00::1"}, id="private"),
+        pytest.param("fe80::1%2", {"169.254.169.254"}, id="link-local"),
+        pytest.param(None, set(), id="unknown, behind a proxy"),
+    ],
+)
+def test_a_server_may_name_the_public_and_its_own_kind(server: str | None, allowed: set[str]) -> None:
+    check = no_further_in_than(server, lambda kind, address: GetModulesError(f"{kind} {address}"))
+    check("8.8.4.4")
+    for address in INNER:
+        if address in allowed:
+            check(address)
+        else:
+            with pytest.raises(GetModulesError, match=f"{address_class(address)} {address}"):
+                check(address)

@@ -42,6 +42,20 @@ def test_plain_http_is_allowed_host_by_host() -> None:
     assert not settings.allows_plain_http("b", 80)
 
 
+@pytest.mark.parametrize("name", ["[fd00::1]", "[fd00::1]:5000"])
+def test_an_ipv6_host_is_written_as_in_addresses(name: str) -> None:
+    settings = NetSettings(ca_files={name: "ca"}, client_certificates={name: "pem"}, plain_http=frozenset({name}))
+    assert settings.ca_for("fd00::1", 5000) == "ca"
+    assert settings.client_certificate_for("fd00::1", 5000) == "pem"
+    assert settings.allows_plain_http("fd00::1", 5000)
+    assert settings.ca_for("fd00::2", 5000) is None
+    assert settings.allows_plain_http("fd00::1", 80) is (name == "[fd00::1]")
+
+
+def test_a_proxys_password_is_not_printed() -> None:
+    assert "hunter2" not in repr(NetSettings.from_environment({"https_proxy": "http://u:hunter2@p:1"}))
+
+
 @pytest.mark.parametrize(
     ("environ", "url", "expected"),
     [
@@ -60,6 +74,10 @@ def test_plain_http_is_allowed_host_by_host() -> None:
         pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "10.0.0.0/8"}, "http://11.1.2.3/", "http://p:1", id="not in it"),
         pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "h:8080"}, "http://h:8080/", None, id="port"),
         pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "h:8080"}, "http://h/", "http://p:1", id="another port"),
+        pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "[::1]:8080"}, "http://[::1]:8080/", None, id="IPv6 and port"),
+        pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "[::1]"}, "http://[::1]:8080/", None, id="IPv6"),
+        pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "::1"}, "http://[::1]:8080/", None, id="IPv6, bare"),
+        pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "[::1]:80"}, "http://[::1]:8080/", "http://p:1", id="IPv6, not"),
     ],
 )
 def test_proxies(environ: dict[str, str], url: str, expected: str | None) -> None:

@@ -90,7 +90,9 @@ def judged(watch: Watch, _: Clock) -> None:
         pytest.param([reading, passes(10)], "network/timeout", id="a body that does not come"),
         pytest.param([reading, brings(999), passes(10)], "network/timeout", id="a body that is too slow"),
         pytest.param([reading, brings(1000), passes(10)], None, id="a body that is just fast enough"),
-        pytest.param([reading, brings(9000), passes(10), judged, passes(10)], "network/timeout", id="each window counts"),
+        pytest.param(
+            [reading, brings(9000), passes(10), judged, passes(10)], "network/timeout", id="each window counts"
+        ),
         pytest.param([reading, away, passes(1000)], None, id="a reader who is away"),
         pytest.param([reading, away, passes(1000), reading, passes(9)], None, id="who is back"),
         pytest.param(

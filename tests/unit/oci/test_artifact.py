@@ -31,8 +31,14 @@ from getmodules.oci.repository import (
     OCI_MANIFEST,
     RawManifest,
 )
-from getmodules.testing import artifact as an_artifact
-from getmodules.testing import helm_chart, image_package, index_package, module_package, provider_package
+from getmodules.testing import (
+    artifact as an_artifact,
+    helm_chart,
+    image_package,
+    index_package,
+    module_package,
+    provider_package,
+)
 from tests.refusals import refusal
 
 VECTORS = json.loads((Path(__file__).parents[2] / "cases" / "oci_manifests.json").read_text(encoding="utf-8"))
@@ -174,7 +180,11 @@ def of(package: Any) -> RawManifest:
 
 
 def test_the_module_is_the_one_layer_that_some_unpacker_knows() -> None:
-    layers = [{**ZIP_LAYER, "mediaType": "text/plain"}, {**ZIP_LAYER, "annotations": {"a": "b"}}, {**ZIP_LAYER, "mediaType": "x/y"}]
+    layers = [
+        {**ZIP_LAYER, "mediaType": "text/plain"},
+        {**ZIP_LAYER, "annotations": {"a": "b"}},
+        {**ZIP_LAYER, "mediaType": "x/y"},
+    ]
     found = judge(valid(layers=layers), FORMATS)
     assert isinstance(found, ModulePackage)
     assert (found.layer.media_type, found.layer.size, str(found.layer.digest)) == ("archive/zip", 3, DIGEST)
@@ -229,7 +239,9 @@ def test_the_preferred_media_type_is_taken() -> None:
         ),
         pytest.param(of(an_artifact(None, [("archive/zip", b"x")])), "does not say artifactType", "push", id="no type"),
         pytest.param(of(an_artifact("a/\x1b", [("x/y", b"x")])), "of the type a/\\x1b", "push", id="something else"),
-        pytest.param(of(an_artifact(None, [("x/y", b"x")], config=("a/config", b"{}"))), "a/config", "push", id="by config"),
+        pytest.param(
+            of(an_artifact(None, [("x/y", b"x")], config=("a/config", b"{}"))), "a/config", "push", id="by config"
+        ),
     ],
 )
 def test_what_is_no_module_is_called_by_its_name(manifest: RawManifest, said: str, hint: str) -> None:

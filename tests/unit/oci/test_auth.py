@@ -93,7 +93,7 @@ def asking(
     credential: Credential | None = None, challenge: str = BEARER, token: Any = tokens_in_turn
 ) -> Iterator[Asking]:
     services: list[Service] = []
-    with serving(lambda connection, request: services[0].answer(connection, request)) as server:
+    with serving(lambda *exchange: services[0].answer(*exchange)) as server:
         services.append(Service(server, challenge, token))
         network = ClientNetwork(SETTINGS)
         session = network.session()
@@ -204,7 +204,9 @@ def test_a_refused_realm_is_not_asked() -> None:
 
 
 def test_what_the_registry_wants_besides_is_asked_for_too() -> None:
-    with asking(None, 'Bearer realm="{url}/token",scope="repository:acme/vpc:delete repository:other/one:pull"') as client:
+    with asking(
+        None, 'Bearer realm="{url}/token",scope="repository:acme/vpc:delete repository:other/one:pull"'
+    ) as client:
         client.answer()
         assert client.service.scopes(0) == ["repository:acme/vpc:pull", "repository:other/one:pull"]
 
@@ -272,7 +274,9 @@ def test_how_long_a_token_is_good_for(
 
     def token(connection: Connection, _: Received, number: int) -> bool:
         body: dict[str, Any] = {"access_token": f"granted-{number}"}
-        return connection.reply("200 OK", json.dumps(body | ({"expires_in": expires_in} if expires_in is not None else {})).encode())
+        return connection.reply(
+            "200 OK", json.dumps(body | ({"expires_in": expires_in} if expires_in is not None else {})).encode()
+        )
 
     with asking(token=token) as client:
         client.answer()

@@ -25,7 +25,8 @@ BEARER = {"realm": "https://auth.example/token", "service": "registry.example", 
             id="bearer, a comma in a value",
         ),
         pytest.param(
-            'Bearer realm = "https://auth.example/token" , service="registry.example"\t,\tscope="repository:a/b:pull,push"',
+            'Bearer realm = "https://auth.example/token" , service="registry.example"'
+            '\t,\tscope="repository:a/b:pull,push"',
             [("bearer", BEARER)],
             id="blanks everywhere",
         ),
@@ -33,7 +34,9 @@ BEARER = {"realm": "https://auth.example/token", "service": "registry.example", 
         pytest.param('Bearer realm="a",realm="b"', [("bearer", {"realm": "a"})], id="the first of two counts"),
         pytest.param('Bearer realm=""', [("bearer", {"realm": ""})], id="an empty value"),
         pytest.param(
-            'Basic realm="x", Bearer realm="y"', [("basic", {"realm": "x"}), ("bearer", {"realm": "y"})], id="two schemes"
+            'Basic realm="x", Bearer realm="y"',
+            [("basic", {"realm": "x"}), ("bearer", {"realm": "y"})],
+            id="two schemes",
         ),
         pytest.param("Negotiate, Basic", [("negotiate", {}), ("basic", {})], id="two without parameters"),
         pytest.param('Bearer realm="x', [("bearer", {})], id="a quote that does not end"),

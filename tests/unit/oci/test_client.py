@@ -68,7 +68,9 @@ def client_of(url: str, credential: Credential | None = None) -> Iterator[Asking
 
 
 @contextmanager
-def against(answer: Answer, credential: Credential | None = None, host: str = "127.0.0.1") -> Iterator[tuple[Server, Asking]]:
+def against(
+    answer: Answer, credential: Credential | None = None, host: str = "127.0.0.1"
+) -> Iterator[tuple[Server, Asking]]:
     with serving(answer, host=host) as server, client_of(server.url, credential) as asking:
         yield server, asking
 
@@ -81,10 +83,11 @@ def reply(status: str, body: bytes = b"", **headers: str) -> Answer:
 
 #: What of oras-py 0.2 can be reached through our client. All of it that speaks to a registry goes through
 #: ``do_request``, which is ours and refuses to work without a context.
-INHERITED = frozenset(
-    """blob_exists chunked_upload delete_tag delete_tags download_blob get_blob get_manifest get_tags login logout pull
-    push put_upload set_header upload_blob upload_manifest version""".split()
-)
+INHERITED = {
+    "blob_exists", "chunked_upload", "delete_tag", "delete_tags", "download_blob", "get_blob", "get_manifest",
+    "get_tags", "login", "logout", "pull", "push", "put_upload", "set_header", "upload_blob", "upload_manifest",
+    "version",
+}  # fmt: skip
 
 
 def test_what_is_still_inherited_from_oras() -> None:
@@ -145,7 +148,9 @@ def test_a_media_type_is_had_without_its_parameters(context: Context) -> None:
         pytest.param(reply("206 Partial", b"{}"), NetworkError, "network", id="206"),
         pytest.param(reply("304 Not Modified"), NetworkError, "network", id="304"),
         pytest.param(reply("404 No"), NotFoundError, "not-found", id="404"),
-        pytest.param(reply("200 OK", b" " * (MANIFEST_BYTES + 1)), LimitExceededError, "limit-exceeded/metadata", id="huge"),
+        pytest.param(
+            reply("200 OK", b" " * (MANIFEST_BYTES + 1)), LimitExceededError, "limit-exceeded/metadata", id="huge"
+        ),
         pytest.param(reply("401 No"), AuthenticationError, "authentication", id="401 without a challenge"),
     ],
 )
@@ -268,7 +273,7 @@ def test_tags_come_page_by_page(context: Context) -> None:
         pytest.param("link-elsewhere", UnsafeContentError, "unsafe-content/elsewhere", 1, id="another host"),
         pytest.param("link-file", UnsafeContentError, "unsafe-content/elsewhere", 1, id="a file"),
         pytest.param("link-garbage", UnsafeContentError, "unsafe-content/elsewhere", 1, id="no address"),
-        pytest.param("link-loop", NetworkError, "network", 2, id="a circle"),
+        pytest.param("link-loop", NetworkError, "network", 1, id="a circle"),
         pytest.param("link-endless", NetworkError, "network", 5, id="no end"),
     ],
 )
@@ -311,7 +316,9 @@ def test_which_link_is_followed(context: Context, link: str, follows: bool) -> N
         assert [r.target for r in server.received][1:] == ["/x?last=a"] * follows
 
 
-@pytest.mark.parametrize("target", ["http://[::1/", "http://127.0.0.1:99999/", "http://u:s3cr3t@{host}/x", "//[", "\\\\x"])
+@pytest.mark.parametrize(
+    "target", ["http://[::1/", "http://127.0.0.1:99999/", "http://u:s3cr3t@{host}/x", "//[", "\\\\x"]
+)
 def test_a_link_that_is_no_address(context: Context, target: str) -> None:
     def answer(connection: Any, request: Received) -> Any:
         return connection.reply("200 OK", b"{}", Link=f"<{target.format(host=request.headers['Host'])}>; rel=next")

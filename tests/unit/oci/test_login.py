@@ -109,7 +109,8 @@ def test_a_place(text: str, registry: str, repository: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "/", "//", "/acme", "http://ghcr.io", "ghcr io", "ghcr.io:x", "ada:secret@ghcr.io", "ghcr.io\n", "a\\b"]
+    "text",
+    ["", "/", "//", "/acme", "http://ghcr.io", "ghcr io", "ghcr.io:x", "ada:secret@ghcr.io", "ghcr.io\n", "a\\b"],
 )
 def test_what_is_no_registry(text: str) -> None:
     for parse in (subject.parse_registry, subject.parse_place):
@@ -156,7 +157,9 @@ def test_a_refused_login_is_not_kept(registry: Registry, home: Path, user: str, 
 def test_a_refused_login_leaves_the_one_before(registry: Registry, home: Path) -> None:
     put(home / ".docker/config.json", **{registry.host: entry("ada")})
     before = (home / ".docker/config.json").read_bytes()
-    refusal(AuthenticationError, "authentication", subject.log_in, registry.host, "ada", Secret("other-one"), means(home))
+    refusal(
+        AuthenticationError, "authentication", subject.log_in, registry.host, "ada", Secret("other-one"), means(home)
+    )
     assert (home / ".docker/config.json").read_bytes() == before
 
 
@@ -295,9 +298,7 @@ def test_out_again(registry: Registry, home: Path) -> None:
     subject.log_in(registry.host, "ada", RIGHT, means(home))
     registry.forget_requests()
     out = subject.log_out(registry.host, means(home))
-    assert out == subject.LoggedOut(
-        registry=registry.host, removed_from=("~/.docker/config.json",), still_in=None
-    )
+    assert out == subject.LoggedOut(registry=registry.host, removed_from=("~/.docker/config.json",), still_in=None)
     assert subject.log_out(registry.host, means(home)).removed_from == ()
     assert registry.requests == ()
 
@@ -415,4 +416,9 @@ def test_docker_hub_is_asked_where_it_is(home: Path) -> None:
     checked = subject.check("docker.io", "nginx", means(home, network))
     assert (checked.registry, checked.repository, checked.username) == ("docker.io", "library/nginx", "ada")
     assert checked.works is None
+    variables = [each.where for each in checked.considered if each.outcome == "not set"]
+    assert variables[0] == "GETMODULES_TOKEN_docker_io"
+    assert "GETMODULES_TOKEN_registry__1_docker_io" in variables
+    named = subject.check("docker.io", "nginx", means(home, network, GETMODULES_TOKEN_docker_io="t0ken-t0ken"))
+    assert (named.kind, named.found_in) == ("token", "GETMODULES_TOKEN_docker_io")
     assert subject.check("docker.io", "", means(home, network)).repository == ""

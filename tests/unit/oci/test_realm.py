@@ -24,7 +24,7 @@ INNER = Origin("https", "10.1.2.3", 443)
     ],
 )
 def test_a_realm_of_the_registry_itself_needs_no_check(realm: str, registry: Origin) -> None:
-    assert check_realm(realm, registry) is None
+    assert check_realm(realm, registry, registry.host) is None
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_realm_of_the_registry_itself_needs_no_check(realm: str, registry: Ori
     ],
 )
 def test_a_realm_that_is_refused(realm: str, registry: Origin, said: str) -> None:
-    error = refusal(AuthenticationError, "authentication", check_realm, realm, registry)
+    error = refusal(AuthenticationError, "authentication", check_realm, realm, registry, registry.host)
     assert said in error.message
     assert "hunter2" not in words_of(error)
     assert "\x1b" not in words_of(error)
@@ -64,7 +64,7 @@ def test_a_realm_that_is_refused(realm: str, registry: Origin, said: str) -> Non
 def test_another_host_is_judged_by_the_address_that_is_connected_to(
     registry: Origin, allowed: list[str], refused: list[str]
 ) -> None:
-    check = check_realm("https://tokens.example/token?client_secret=hunter2", registry)
+    check = check_realm("https://tokens.example/token?client_secret=hunter2", registry, registry.host)
     assert check is not None
     for address in allowed:
         check(address)
@@ -75,4 +75,11 @@ def test_another_host_is_judged_by_the_address_that_is_connected_to(
 
 
 def test_a_registry_without_tls_may_have_a_realm_without_it() -> None:
-    assert check_realm("http://127.0.0.2:5000/token", LOOPBACK) is not None
+    assert check_realm("http://127.0.0.2:5000/token", LOOPBACK, LOOPBACK.host) is not None
+
+
+def test_behind_a_proxy_nobody_knows_how_far_in_the_registry_is() -> None:
+    check = check_realm("https://tokens.example/token", LOOPBACK._replace(scheme="https"), None)
+    assert check is not None
+    check("8.8.4.4")
+    refusal(AuthenticationError, "authentication", check, "127.0.0.1")

@@ -41,6 +41,14 @@ def network() -> Iterator[ClientNetwork]:
     made.close()
 
 
+@pytest.fixture
+def plain() -> Iterator[ClientNetwork]:
+    """Nobody is asked for TLS first."""
+    made = ClientNetwork(NetSettings(tries=1, plain_http=frozenset({"127.0.0.1"})))
+    yield made
+    made.close()
+
+
 def api(registries: Registries, registry: str, network: ClientNetwork) -> str:
     client: Any = registries(registry, "acme/vpc", a_context(network=network))
     assert isinstance(client, RegistryClient)
@@ -83,7 +91,10 @@ def test_a_registry_as_credential_files_spell_it(origin: Origin, name: str) -> N
 @pytest.mark.parametrize(
     ("host", "expected"),
     [("localhost", True), ("127.0.0.1", True), ("127.9.9.9", True), ("::1", True)]
-    + [(host, False) for host in ("10.0.0.1", "0.0.0.0", "::2", "localhost.example", "127.example", "", "::ffff:10.0.0.1")],
+    + [
+        (host, False)
+        for host in ("10.0.0.1", "0.0.0.0", "::2", "localhost.example", "127.example", "", "::ffff:10.0.0.1")
+    ],
 )
 def test_what_is_loopback(host: str, expected: bool) -> None:
     assert is_loopback(host) is expected
@@ -153,12 +164,8 @@ def test_what_answers_no_handshake_speaks_no_tls(network: ClientNetwork, answer:
 
 
 def test_what_was_found_out_is_remembered(network: ClientNetwork) -> None:
-    with Registry() as registry:
-        registries = Registries()
-        api(registries, registry.host, network)
-        registry.stop()
-        registry.start()
     with serving(silent) as server:
+        registries = Registries()
         assert api(registries, f"127.0.0.1:{server.port}", network).startswith("http:")
         before = server.connections
         assert api(registries, f"127.0.0.1:{server.port}", network).startswith("http:")
@@ -257,19 +264,19 @@ def read(registries: Registries, server: Server, noting: Noting) -> None:
     registries(f"127.0.0.1:{server.port}", "acme/vpc", noting.context).manifest("1", noting.context)
 
 
-def test_a_warning_is_shown_once_however_many_answers_carry_it(network: ClientNetwork) -> None:
+def test_a_warning_is_shown_once_however_many_answers_carry_it(plain: ClientNetwork) -> None:
     texts = iter(["off", "off", "off", "other"])
-    with serving(lambda connection, request: warning(next(texts))(connection, request)) as server:
-        registries, noting = Registries(), Noting(network)
+    with serving(lambda *exchange: warning(next(texts))(*exchange)) as server:
+        registries, noting = Registries(), Noting(plain)
         for _ in range(4):
             read(registries, server, noting)
     assert noting.said == [f"127.0.0.1:{server.port}: off", f"127.0.0.1:{server.port}: other"]
 
 
-def test_a_registry_cannot_flood_us_with_warnings(network: ClientNetwork) -> None:
+def test_a_registry_cannot_flood_us_with_warnings(plain: ClientNetwork) -> None:
     numbers = iter(range(1000))
-    with serving(lambda connection, request: warning(str(next(numbers)))(connection, request)) as server:
-        registries, noting = Registries(), Noting(network)
+    with serving(lambda *exchange: warning(str(next(numbers)))(*exchange)) as server:
+        registries, noting = Registries(), Noting(plain)
         for _ in range(50):
             read(registries, server, noting)
     assert 1 < len(noting.said) < 40

@@ -1,0 +1,99 @@
+"""Connections that say which socket they are, and that go to no address which was not allowed."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+#: Connections kept for each host: as many as run side by side.
+POOL_SIZE = 32
+
+#: Judges an address before it is connected to; raises to refuse it.
+AddressCheck = Callable[[str], None]
+
+
+class Adapter(HTTPAdapter):
+    """Makes connections that tell the current thread's watch which socket they are."""
+
+    def __init__(self, local: threading.local) -> None:
+        self._pool_classes = _pool_classes(local)
+        super().__init__(pool_connections=POOL_SIZE, pool_maxsize=POOL_SIZE, max_retries=0)
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = self._pool_classes
+
+    def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
+        manager = super().proxy_manager_for(proxy, **kwargs)
+        manager.pool_classes_by_scheme = self._pool_classes
+        return manager
+
+
+def _pool_classes(local: threading.local) -> dict[str, Any]:
+    class Watched:
+        """Mixed into both kinds of connections."""
+
+        #: The same connection under a descriptor of its own: TLS takes the first one away from its object.
+        duplicate: socket.socket | None = None
+        address = ""
+
+        def _new_conn(self) -> socket.socket:
+            check = local.check_address
+            connected: socket.socket = _connect_checked(self, check) if check else super()._new_conn()  # type: ignore[misc]
+            self.address = local.address = str(connected.getpeername()[0])
+            self.duplicate = connected.dup()
+            local.watch.attach(self.duplicate.dup())
+            return connected
+
+        def request(self, *args: Any, **kwargs: Any) -> None:
+            if self.duplicate is not None:
+                if local.check_address is not None:
+                    # A connection that is kept was made for somebody else, who may have gone where this one may not.
+                    local.check_address(self.address)
+                local.address = self.address
+                local.watch.attach(self.duplicate.dup())
+            super().request(*args, **kwargs)  # type: ignore[misc]
+
+        def close(self) -> None:
+            super().close()  # type: ignore[misc]
+            if self.duplicate is not None:
+                self.duplicate.close()
+                self.duplicate = None
+
+    class PlainConnection(Watched, HTTPConnection):
+        pass
+
+    class TlsConnection(Watched, HTTPSConnection):
+        pass
+
+    class PlainPool(HTTPConnectionPool):
+        ConnectionCls = PlainConnection
+
+    class TlsPool(HTTPSConnectionPool):
+        ConnectionCls = TlsConnection
+
+    return {"http": PlainPool, "https": TlsPool}
+
+
+def _connect_checked(connection: Any, check_address: AddressCheck) -> socket.socket:
+    """Connect to an address that passed the check, not to whatever the name means a moment later."""
+    failed: OSError | None = None
+    host = connection._dns_host.strip("[]")
+    for family, kind, protocol, _, address in socket.getaddrinfo(host, connection.port, type=socket.SOCK_STREAM):
+        check_address(str(address[0]))
+        connected = socket.socket(family, kind, protocol)
+        try:
+            connected.settimeout(connection.timeout)
+            connected.connect(address)
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return connected
+        except OSError as error:
+            connected.close()
+            failed = error
+    raise failed or OSError(f"no address for {host}")

@@ -1,0 +1,101 @@
+"""Connections: to addresses that were allowed, whoever made them and however often they are used."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+
+from getmodules.errors import GetModulesError, NetworkError
+from getmodules.net.network import ClientNetwork
+from getmodules.net.session import Call
+from getmodules.net.settings import NetSettings
+from tests.contexts import a_context
+from tests.refusals import refusal
+from tests.servers import Connection, Received, serving
+
+
+class RefusedError(GetModulesError):
+    pass
+
+
+def refuse(address: str) -> None:
+    raise RefusedError(address)
+
+
+def ok(connection: Connection, _: Received) -> bool:
+    return connection.reply("200 OK", b"body")
+
+
+def get(network: ClientNetwork, url: str, **more: Any) -> bytes:
+    answer: bytes = network.session().send(Call(method="GET", url=url, **more), a_context()).read()
+    return answer
+
+
+def one_try() -> ClientNetwork:
+    return ClientNetwork(NetSettings(tries=1, connect_seconds=2))
+
+
+def test_a_connection_that_is_kept_is_no_way_around_the_check() -> None:
+    with serving(ok) as server:
+        network = one_try()
+        get(network, f"{server.url}/x")
+        with pytest.raises(RefusedError, match=r"127\.0\.0\.1"):
+            get(network, f"{server.url}/y", check_address=refuse)
+        assert [request.target for request in server.received] == ["/x"]
+        assert get(network, f"{server.url}/z") == b"body"
+        network.close()
+
+
+def test_a_kept_connection_to_an_allowed_address_is_used_again() -> None:
+    asked: list[str] = []
+    with serving(ok) as server:
+        network = one_try()
+        for _ in range(2):
+            get(network, server.url, check_address=asked.append)
+        network.close()
+        assert (asked, server.connections) == (["127.0.0.1"] * 2, 1)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_an_answer_knows_the_address_that_it_came_from(host: str) -> None:
+    with serving(ok, host=host) as server:
+        network = one_try()
+        url = f"http://[::1]:{server.port}/" if ":" in host else f"{server.url}/"
+        for _ in range(2):
+            answer = network.session().send(Call(method="GET", url=url), a_context())
+            assert answer.address == host
+            answer.read()
+        network.close()
+
+
+def resolving_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
+    def found(host: str, port: int, **_: Any) -> list[Any]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
+
+    monkeypatch.setattr("getmodules.net.connections.socket.getaddrinfo", found)
+
+
+def test_the_next_address_is_tried_and_checked_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    with serving(ok) as server:
+        resolving_to(monkeypatch, "127.0.0.9", "127.0.0.1")
+        network = one_try()
+        assert get(network, f"http://h.example:{server.port}/", check_address=asked.append) == b"body"
+        network.close()
+    assert asked == ["127.0.0.9", "127.0.0.1"]
+
+
+@pytest.mark.parametrize(
+    ("addresses", "said"),
+    [pytest.param(["127.0.0.9"], "refused", id="nobody there"), pytest.param([], "no address", id="no address")],
+)
+def test_no_address_that_answers(monkeypatch: pytest.MonkeyPatch, addresses: list[str], said: str) -> None:
+    with serving(ok) as server:
+        port = server.port
+    resolving_to(monkeypatch, *addresses)
+    network = one_try()
+    error = refusal(NetworkError, "network", get, network, f"http://h.example:{port}/", check_address=lambda _: None)
+    assert said in error.message
+    network.close()
