@@ -6,14 +6,24 @@
 set -eu
 
 package=$(cd "$(dirname "$0")" && pwd)/network
-mkdir -p "${1:-build/tour}"
-cd "${1:-build/tour}"
+place=${1:-build/tour}
+if [ -e "$place" ] && [ ! -e "$place/.tour" ] && [ -n "$(ls -A "$place")" ]; then
+    echo "$place is not empty, and not from an earlier tour" >&2
+    exit 1
+fi
+mkdir -p "$place"
+cd "$place"
+touch .tour
 rm -rf registry network pinned tampered
 
 step() {
     printf '\n# %s\n' "$1"
     shift
-    printf '$ %s\n' "$*"
+    printf '$'
+    for word in "$@"; do
+        case $word in *[?\&*]*) printf ' "%s"' "$word" ;; *) printf ' %s' "$word" ;; esac
+    done
+    printf '\n'
     "$@"
 }
 

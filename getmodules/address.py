@@ -266,6 +266,9 @@ def _split_port(hostport: str) -> tuple[str, int | None]:
     return host, int(port)
 
 
+_HOST_HINT = "what follows // is a host; a name that is none goes into the path, after a third slash: scheme:///name"
+
+
 def _check_host(host: str) -> None:
     import ipaddress
 
@@ -279,13 +282,13 @@ def _check_host(host: str) -> None:
             ipaddress.IPv4Address(host)
             return
     except ValueError:
-        raise AddressError(f"the host {printable(host)!r} is no valid IP address") from None
+        raise AddressError(f"the host {printable(host)!r} is no valid IP address", hint=_HOST_HINT) from None
     if not host.isascii():
         raise AddressError(
             f"the host {printable(host)!r} is not ASCII", hint="write an international name in its xn-- form"
         )
     if len(host) > 253 or not _HOST_NAME.fullmatch(host):
-        raise AddressError(f"the host {printable(host)!r} is not valid")
+        raise AddressError(f"the host {printable(host)!r} is not valid", hint=_HOST_HINT)
 
 
 #: Only hosts and ports are remembered, never a password.

@@ -27,7 +27,7 @@ class Digest:
             known = ", ".join(STRONG)
             raise ValueError(f"unknown digest algorithm {self.algorithm[:20]!r} (known: {known})")
         if not _HEX.fullmatch(self.hex):
-            raise ValueError(f"a {self.algorithm} digest is written in lower-case hexadecimal")
+            raise ValueError(f"a {self.algorithm} digest is {length} lower-case hexadecimal digits, unabbreviated")
         if len(self.hex) != length:
             raise ValueError(f"a {self.algorithm} digest has {length} digits, this one {len(self.hex)}")
 

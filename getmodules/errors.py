@@ -57,6 +57,8 @@ class GetModulesError(Exception):
         self.part = part
         self.hint = hint
         self.address = address
+        if hint is not None:
+            self.add_note(f"hint: {hint}")  # Python shows it below a traceback
 
     @property
     def code(self) -> str:

@@ -100,7 +100,7 @@ def resolve_address(source: str, address: ModuleAddress, means: Means) -> Resolv
                 raise FetchError(
                     "there is nothing to pin it by without fetching it",
                     part="no-identity",
-                    hint="getmodules get pins an archive by its digest; a directory's only identity is its h1",
+                    hint="getmodules get prints the pin of an archive; getmodules hash shows the h1 of a directory",
                 )
             package, identity = journey.with_checksum(checksum), str(checksum)
         pinned = module_address(package, join_subdirs(journey.subdir, address.subdir))

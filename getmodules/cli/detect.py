@@ -22,7 +22,7 @@ with --json: {"source", "address", "getter", "url", "subdir", "arguments"}, with
 --explain also "steps"; or {"source", "error"}
 
 examples:
-  getmodules detect github.com/acme/vpc//net?ref=v1
+  getmodules detect "github.com/acme/vpc//net?ref=v1"
   getmodules detect ./modules/vpc --base /srv/infrastructure
   getmodules detect --json - < addresses.txt
 """

@@ -34,7 +34,7 @@ with --json: {"path", "source", "address", "pinned", "id", "h1", "package_h1",
 "address"}}
 
 examples:
-  getmodules get "github.com/acme/vpc//net?ref=v1" modules/net
+  getmodules get "oci://ghcr.io/acme/vpc//net?tag=1.2.0" modules/net
   getmodules get ./vpc.zip modules/vpc --expect sha256:9f86d081...
   getmodules get ./vpc.zip modules/vpc --force --limit total_bytes=8GiB --json
 """

@@ -35,7 +35,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
 
 _EXAMPLES = """\
 examples:
-  getmodules get "github.com/acme/vpc//net?ref=v1" modules/net
+  getmodules get "oci://ghcr.io/acme/vpc//net?tag=1.2.0" modules/net
   getmodules get ./vpc.zip modules/vpc --expect sha256:9f86d081...
   getmodules detect --json "oci://ghcr.io/acme/vpc?tag=1.2.0"
 

@@ -26,7 +26,7 @@ error (code fetch/no-identity); the other sources go on.
 with --json: {"source", "pinned", "id"}, or {"source", "error"}
 
 examples:
-  getmodules resolve "github.com/acme/vpc?ref=main"
+  getmodules resolve "oci://ghcr.io/acme/vpc?tag=1.2.0"
   getmodules resolve --json "oci://ghcr.io/acme/vpc?tag=1.2.0" -
 """
 

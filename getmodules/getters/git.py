@@ -40,7 +40,11 @@ class GitGetter:
         return replace(package, forced=True)
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Blob:
-        raise FetchError("this version checks git addresses but cannot fetch them yet", part="not-yet")
+        raise FetchError(
+            "this version checks git addresses but cannot fetch them yet",
+            part="not-yet",
+            hint="fetch it yourself and give its path; getmodules push publishes it to an OCI registry",
+        )
 
 
 def _check_arguments(package: PackageAddress) -> None:

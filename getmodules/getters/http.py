@@ -26,7 +26,11 @@ class HttpGetter:
         return replace(package, getter=url.scheme, url=str(url), forced=False)
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Blob:
-        raise FetchError("this version checks http addresses but cannot fetch them yet", part="not-yet")
+        raise FetchError(
+            "this version checks http addresses but cannot fetch them yet",
+            part="not-yet",
+            hint="fetch it yourself and give its path; getmodules push publishes it to an OCI registry",
+        )
 
 
 @hookimpl

@@ -1,4 +1,4 @@
-"""Addresses of ``oci:`` and ``oci-layout:``; the vectors are in test_detection. What a fake repository's packages become."""
+"""Addresses of ``oci:`` and ``oci-layout:`` (the vectors are in test_detection), and what is fetched for them."""
 
 from __future__ import annotations
 

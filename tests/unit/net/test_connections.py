@@ -11,6 +11,7 @@ from getmodules.errors import GetModulesError, NetworkError
 from getmodules.net.network import ClientNetwork
 from getmodules.net.session import Call
 from getmodules.net.settings import NetSettings
+from getmodules.testing import Registry
 from tests.contexts import a_context
 from tests.refusals import refusal
 from tests.servers import Connection, Received, serving
@@ -60,11 +61,10 @@ def test_a_kept_connection_to_an_allowed_address_is_used_again() -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_an_answer_knows_the_address_that_it_came_from(host: str) -> None:
-    with serving(ok, host=host) as server:
+    with Registry(host=host) as server:
         network = one_try()
-        url = f"http://[::1]:{server.port}/" if ":" in host else f"{server.url}/"
         for _ in range(2):
-            answer = network.session().send(Call(method="GET", url=url), a_context())
+            answer = network.session().send(Call(method="GET", url=f"{server.url}/v2/"), a_context())
             assert answer.address == host
             answer.read()
         network.close()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import threading
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
+from getmodules.deadline import Deadline
 from getmodules.errors import GetModulesError
 from getmodules.net.download import Download
 from getmodules.net.session import Call, Session
@@ -111,3 +115,78 @@ def test_tries_that_bring_nothing_are_counted() -> None:
         download(stuck)
     assert caught.value.code == "network"
     assert len(requests) == QUICK.tries
+
+
+def cut_then(then: Answer) -> tuple[Answer, list[str]]:
+    """An answer that is cut in the middle, and what the server says to the next requests."""
+    requests: list[str] = []
+
+    def answer(connection: Connection, request: Received) -> bool | None:
+        requests.append(request.line)
+        if len(requests) > 1:
+            return then(connection, request)
+        connection.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\nETag: "v"\r\n\r\nhalf')
+        return False
+
+    return answer, requests
+
+
+@pytest.mark.parametrize(
+    ("then", "code", "requests"),
+    [
+        pytest.param(lambda connection, _: connection.reply("204 No Content"), "network", 1 + 3, id="204"),
+        pytest.param(lambda connection, _: connection.reply("416 No"), "network", 1 + 1, id="416"),
+        pytest.param(lambda connection, _: connection.reply("404 No"), "not-found", 1 + 1, id="gone"),
+        pytest.param(lambda connection, _: connection.reply("503 No"), "network", 1 + 4, id="503 for ever"),
+        pytest.param(lambda connection, _: connection.reset(), "network", 1 + 4, id="resets for ever"),
+    ],
+)
+def test_a_body_that_cannot_be_taken_up_again(then: Answer, code: str, requests: int) -> None:
+    """The session's tries are not multiplied by the download's."""
+    answer, seen = cut_then(then)
+    with pytest.raises(GetModulesError) as caught:
+        download(answer)
+    assert caught.value.code == code
+    assert len(seen) == requests
+
+
+@pytest.mark.parametrize("end", ["deadline", "cancelled"])
+def test_nothing_is_taken_up_again_when_the_operation_is_over(end: str) -> None:
+    cancelled = threading.Event()
+    sent: list[Mapping[str, str]] = []
+    with serving(cut_then(lambda connection, _: connection.reply("200 OK"))[0]) as server:
+        wire = Wire(QUICK)
+        context = a_context(cancelled=cancelled, deadline=Deadline.after(60))
+        late = a_context(deadline=Deadline.after(-1)) if end == "deadline" else context
+
+        def send(headers: Mapping[str, str]) -> Any:
+            sent.append(headers)
+            return Session(wire).send(Call(method="GET", url=server.url, headers=headers), context)
+
+        def receive() -> None:
+            for _ in Download(send, Session(wire), late):
+                if end == "cancelled":
+                    cancelled.set()
+
+        with pytest.raises(GetModulesError):
+            receive()
+        wire.close()
+    assert len(sent) == 1
+
+
+def test_a_download_that_is_closed_early_leaves_no_connection() -> None:
+    """A socket that the garbage collector finds open is a ResourceWarning, which is an error here."""
+    with serving(lambda connection, _: connection.reply("200 OK", BODY)) as server:
+        wire = Wire(QUICK)
+
+        def send(headers: Mapping[str, str]) -> Any:
+            return Session(wire).send(Call(method="GET", url=server.url, headers=headers), a_context())
+
+        body = Download(send, Session(wire), a_context())
+        body.close()
+        pieces = iter(body)
+        assert BODY.startswith(next(pieces))
+        body.close()
+        del pieces
+        wire.close()
+        gc.collect()
