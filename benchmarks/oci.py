@@ -192,7 +192,11 @@ def large(work: Path, rounds: int) -> None:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
         def peer(place: Path) -> None:
-            subprocess.run([oras, "pull", "--plain-http", "--no-tty", f"{host}/acme/large:1", "-o", str(place)], check=True, **quiet)
+            subprocess.run(
+                [oras, "pull", "--plain-http", "--no-tty", f"{host}/acme/large:1", "-o", str(place)],
+                check=True,
+                **quiet,
+            )
             subprocess.run(["unzip", "-q", str(place / "module.zip"), "-d", str(place / "dest")], check=True, **quiet)
 
         def ours(place: Path) -> None:
@@ -217,14 +221,18 @@ def many(work: Path, rounds: int) -> None:
         def ours(threads: int) -> Rival:
             def run(place: Path) -> None:
                 with getmodules.Client(environ={}, network=network) as client, ThreadPoolExecutor(threads) as pool:
-                    list(pool.map(lambda n: client.get(f"oci://{slow}/acme/m{n}?tag=1", place / str(n)), range(MODULES)))
+                    list(
+                        pool.map(lambda n: client.get(f"oci://{slow}/acme/m{n}?tag=1", place / str(n)), range(MODULES))
+                    )
 
             return run
 
         rivals: dict[str, Rival] = {"getmodules, one after the other": ours(1), "getmodules, 16 threads": ours(16)}
         tofu = tool("tofu")
         if tofu is not None:
-            calls = "".join(f'module "m{n}" {{\n  source = "oci://{slow}/acme/m{n}?tag=1"\n}}\n' for n in range(MODULES))
+            calls = "".join(
+                f'module "m{n}" {{\n  source = "oci://{slow}/acme/m{n}?tag=1"\n}}\n' for n in range(MODULES)
+            )
 
             def peer(place: Path) -> None:
                 (place / "main.tf").write_text(calls)

@@ -19,12 +19,12 @@ from getmodules.errors import AddressError, ConfigError, LockMismatchError, Unsu
 from getmodules.expected import expected_checksum, servers_checksums
 from getmodules.guard import Guarded
 from getmodules.journey import Journey
+from getmodules.localfile import read_file
 from getmodules.model import Archive, Blob, Demand, Evidence, Gate, Kind, Layers, Member, Members
 from getmodules.plugins import Plugin, attributed
 from getmodules.ports import Context, Phase
 from getmodules.redact import printable
 from getmodules.spool import OWN_ALGORITHM, spool
-from getmodules.localfile import read_file
 from getmodules.treatment import Treatment
 
 
@@ -83,9 +83,7 @@ def receive(
     )
 
 
-def _receive_layers(
-    layers: Layers, plugin: Plugin, directory: Path, catalog: Catalog, context: Context
-) -> Content:
+def _receive_layers(layers: Layers, plugin: Plugin, directory: Path, catalog: Catalog, context: Context) -> Content:
     """Each layer is a blob that passes the second gate on its own; what they hold together are the members."""
     evidence: list[Evidence] = []
     readers: list[Callable[[], Iterable[Member]]] = []

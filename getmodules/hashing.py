@@ -12,10 +12,10 @@ from getmodules.deadline import Deadline
 from getmodules.dirhash import TREE_SCHEMES, Named, link_to_directory_digest
 from getmodules.errors import UnsafeContentError
 from getmodules.limits import Limits
+from getmodules.localfile import read_file, unreadable
 from getmodules.model import Archive, Kind, Member
 from getmodules.ports import Context, Progress
 from getmodules.redact import printable
-from getmodules.localfile import read_file, unreadable
 from getmodules.tree import walk
 from getmodules.workshop import Workshops
 
@@ -93,4 +93,3 @@ def _link_digest(root: Path, real_root: str, member: Member) -> bytes:
     if os.path.commonpath([real_root, real]) != real_root or os.path.isabs(member.target):
         raise UnsafeContentError(f"{shown} leaves the directory", part="link-escapes")
     return link_to_directory_digest(member.target) if os.path.isdir(real) else _file_digest(Path(real))
-

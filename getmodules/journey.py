@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from posixpath import basename
 from urllib.parse import unquote
@@ -18,6 +19,7 @@ from getmodules.ports import Context, Phase
 from getmodules.treatment import Treatment, parse_checksum
 
 MAX_HOPS = 10
+_log = logging.getLogger("getmodules")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +78,11 @@ def resolve(journey: Journey, catalog: Catalog, context: Context) -> tuple[Journ
     while True:
         context.checkpoint()
         context.phase(Phase.RESOLVING)
-        answer = journey.getter(catalog).resolve(journey.for_getter, context)
+        getter = journey.getter(catalog)
+        _log.debug("resolving %s with %s", journey.package.display(), getter.plugin.guard)
+        answer = getter.resolve(journey.for_getter, context)
         if not isinstance(answer, Elsewhere):
+            _log.debug("its identity: %s", answer.id if answer else "known only when it is here")
             return journey, answer or Pin(package=journey.for_getter)
         journey = journey.onward(answer, catalog)
 

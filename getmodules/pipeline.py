@@ -44,10 +44,10 @@ from getmodules.model import (
     Tree,
     Want,
 )
-from getmodules.plugins import attributed
 from getmodules.net.credentials import from_environment
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
+from getmodules.plugins import attributed
 from getmodules.ports import Context, Credential, Network, Origin, Phase, Progress
 from getmodules.privatedir import Sweeper
 from getmodules.reporting import Reporting
@@ -112,9 +112,7 @@ def install(request: Request, means: Means, *, force: bool = False) -> tuple[Ins
     source_root = _source_root(request, means.catalog)
     with ExitStack() as stack:
         stagings = [
-            stack.enter_context(
-                Staging.beside(want.dest, force=force, source_root=source_root, sweeper=means.sweeper)
-            )
+            stack.enter_context(Staging.beside(want.dest, force=force, source_root=source_root, sweeper=means.sweeper))
             for want in request.wants
         ]
         workshops = Workshops(lambda: stagings[0].spool)
@@ -177,15 +175,11 @@ def _arrive(journey: Journey, request: Request, means: Means, context: Context) 
         context.phase(Phase.DOWNLOADING)
         fetched = getter.fetch(pin, wants, context)
         if not isinstance(fetched, Elsewhere):
-            return _Arrival(
-                journey=journey, pin=pin, wants=wants, demands=demands, evidence=evidence, fetched=fetched
-            )
+            return _Arrival(journey=journey, pin=pin, wants=wants, demands=demands, evidence=evidence, fetched=fetched)
         journey = journey.onward(fetched, means.catalog)
 
 
-def _write(
-    content: Content, wants: Sequence[Want], stagings: Sequence[Staging], context: Context
-) -> tuple[Tree, ...]:
+def _write(content: Content, wants: Sequence[Want], stagings: Sequence[Staging], context: Context) -> tuple[Tree, ...]:
     context.phase(Phase.UNPACKING)
     roots: list[int] = []
     try:

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # Two busy cores make any deadline for one example a matter of luck.
-settings.register_profile(
-    "everywhere", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
-)
+settings.register_profile("everywhere", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 # The gate tries the same examples each time; a developer's runs look for new ones.
 settings.register_profile("gate", settings.get_profile("everywhere"), derandomize=True)
 settings.load_profile("gate" if os.environ.get("CI") else "everywhere")

@@ -72,9 +72,7 @@ class FakeGetter:
     def resolve(self, package: PackageAddress, context: Context) -> Any:
         self.asked.append(("resolve", str(package)))
         answer = self.pin(package, context) if callable(self.pin) else self.pin
-        return (
-            replace(answer, package=package) if isinstance(answer, Pin) and answer.package is None else answer
-        )
+        return replace(answer, package=package) if isinstance(answer, Pin) and answer.package is None else answer
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Any:
         self.asked.append(("fetch", str(pin.package), tuple(want.subdir for want in wants), pin.proof))
@@ -115,9 +113,7 @@ class FakePlugin:
 
 def client_with(*getters: Any, progress: Progress | None = None, **offers: Any) -> Client:
     """A client with these getters, whatever plugins the machine has."""
-    return Client(
-        plugins=(FakePlugin(*getters, **offers),), environ={"GETMODULES_PLUGINS": ""}, progress=progress
-    )
+    return Client(plugins=(FakePlugin(*getters, **offers),), environ={"GETMODULES_PLUGINS": ""}, progress=progress)
 
 
 class Recorder(Progress):

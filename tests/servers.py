@@ -40,7 +40,10 @@ class Connection:
 
     def reply(self, status: str, body: bytes = b"", **headers: str) -> bool:
         """A proper answer; header names with ``_`` for ``-``."""
-        lines = [f"{name.replace('_', '-')}: {value}" for name, value in {"Content_Length": str(len(body)), **headers}.items()]
+        lines = [
+            f"{name.replace('_', '-')}: {value}"
+            for name, value in {"Content_Length": str(len(body)), **headers}.items()
+        ]
         self.send("\r\n".join([f"HTTP/1.1 {status}", *lines, "", ""]).encode("latin-1") + body)
         return True
 

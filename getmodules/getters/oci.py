@@ -97,7 +97,9 @@ class OciGetter(_Packages):
         if not url.host:
             raise AddressError("there is no registry in this address", hint="write oci://HOST/REPOSITORY")
         if url.userinfo:
-            raise AddressError("oci addresses carry no user name", hint="credentials come from the environment or files")
+            raise AddressError(
+                "oci addresses carry no user name", hint="credentials come from the environment or files"
+            )
         registry = f"{url.host}:{url.port}" if url.port else url.host
         check_repository(registry, url.path.removeprefix("/"))
         check_version(package.arguments)

@@ -132,4 +132,3 @@ def _strong_validator(answer: Answer) -> str | None:
     if tag.startswith('"'):
         return tag
     return answer.headers.get("Last-Modified") if not tag else None
-

@@ -150,9 +150,7 @@ class Session:
             if call.grant is not None and origin_of(url) == call.grant.origin:
                 headers.update(call.grant.headers)
             sent = body() if callable(body) else body
-            answer = self._wire.exchange(
-                method, url, context, headers=headers, body=sent, check_address=check
-            )
+            answer = self._wire.exchange(method, url, context, headers=headers, body=sent, check_address=check)
             if answer.status not in _REDIRECTS or answer.status in call.accept or "Location" not in answer.headers:
                 return answer
             answer.close()
@@ -182,24 +180,18 @@ def checked_target(url: str, location: str) -> str:
     """``location``, relative to ``url``, as an address that may be followed."""
     shown = printable(redact(location))
     if not location.isprintable() or "\\" in location or " " in location:
-        raise UnsafeContentError(
-            f"{shown_host(url)} redirects to {shown!r}, which is no clean URL", part="elsewhere"
-        )
+        raise UnsafeContentError(f"{shown_host(url)} redirects to {shown!r}, which is no clean URL", part="elsewhere")
     try:
         target = urljoin(url, location).partition("#")[0]
         parts = urlsplit(target)
     except ValueError as error:
-        raise UnsafeContentError(
-            f"{shown_host(url)} redirects to {shown!r}: {error}", part="elsewhere"
-        ) from error
+        raise UnsafeContentError(f"{shown_host(url)} redirects to {shown!r}: {error}", part="elsewhere") from error
     if parts.scheme not in _PORTS:
         raise UnsafeContentError(
             f"{shown_host(url)} redirects to {shown!r}; only http and https are followed", part="elsewhere"
         )
     if parts.scheme == "http" and urlsplit(url).scheme == "https":
-        raise UnsafeContentError(
-            f"{shown_host(url)} redirects from https to http: {shown!r}", part="elsewhere"
-        )
+        raise UnsafeContentError(f"{shown_host(url)} redirects from https to http: {shown!r}", part="elsewhere")
     try:
         checked = check_url(f"{parts.scheme}://{parts.netloc}/")
     except AddressError as error:
@@ -207,7 +199,5 @@ def checked_target(url: str, location: str) -> str:
             f"{shown_host(url)} redirects to {shown!r}: {error.message}", part="elsewhere"
         ) from error
     if checked.userinfo:
-        raise UnsafeContentError(
-            f"{shown_host(url)} redirects to an address with a user name in it", part="elsewhere"
-        )
+        raise UnsafeContentError(f"{shown_host(url)} redirects to an address with a user name in it", part="elsewhere")
     return target

@@ -7,6 +7,7 @@ answer that two programs could take for different ones (two lengths, a content e
 from __future__ import annotations
 
 import ipaddress
+import logging
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -26,6 +27,8 @@ from getmodules.net.watch import Guardian, Watch
 from getmodules.ports import Context
 from getmodules.redact import printable
 from getmodules.version import VERSION
+
+_log = logging.getLogger("getmodules")
 
 USER_AGENT = f"getmodules/{VERSION}"
 PIECE_BYTES = MIB
@@ -137,6 +140,11 @@ def _check_framing(response: requests.Response) -> int | None:
     return 0 if no_body else int(lengths[0])
 
 
+def shown_place(url: str) -> str:
+    """Host and path: the query of a signed URL is a credential."""
+    return f"{shown_host(url)}{printable(urlsplit(url).path, 500)}"
+
+
 class Wire:
     """The connections of one client, for any number of threads."""
 
@@ -169,6 +177,7 @@ class Wire:
         try:
             sent = WatchedBody(body, watch) if isinstance(body, SizedBody) else body
             response = self._send(method, url, context, headers or {}, sent)
+            _log.debug("%s %s: %d %s", method, shown_place(url), response.status_code, printable(response.reason or ""))
             try:
                 if watch.ended is not None:
                     raise watch.ended

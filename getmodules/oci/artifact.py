@@ -223,9 +223,7 @@ def _provider() -> ContentError:
     )
 
 
-def _something_else(
-    artifact_type: str | None, config: Descriptor, layers: tuple[Descriptor, ...]
-) -> ContentError:
+def _something_else(artifact_type: str | None, config: Descriptor, layers: tuple[Descriptor, ...]) -> ContentError:
     if artifact_type in PROVIDER_TYPES:
         return _provider()
     publish = "a module package is published with getmodules push, or oras push --artifact-type " + MODULE_TYPE

@@ -69,8 +69,11 @@ class Registries:
         for host in _DOCKER_HUB if registry.host in _DOCKER_HUB else (registry.host,):
             found = context.credentials(registry._replace(host=host), f"/{repository}")
             if found is not None:
-                return found
-        return self.files(context).lookup(registry_name(registry), repository)
+                break
+        else:
+            found = self.files(context).lookup(registry_name(registry), repository)
+        _log.debug("credential for %s: %s", registry_name(registry), f"from {found.found_in}" if found else "none")
+        return found
 
     def files(self, context: Context) -> DockerCredentials:
         """One for all, since it remembers what files and helpers said."""

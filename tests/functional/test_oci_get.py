@@ -122,7 +122,14 @@ def test_a_digest_that_the_registry_answers_with_something_else(registry: Regist
 
 
 BELOW: Mapping[str, str] = {"main.tf": "# below\n", "gone.tf": "", "d/old.tf": "", "e/f": "", "file/becomes": ""}
-ABOVE: Mapping[str, str] = {"main.tf": "# above\n", ".wh.gone.tf": "", "d/.wh..wh..opq": "", "d/new.tf": "", ".wh.e": "", "file": ""}
+ABOVE: Mapping[str, str] = {
+    "main.tf": "# above\n",
+    ".wh.gone.tf": "",
+    "d/.wh..wh..opq": "",
+    "d/new.tf": "",
+    ".wh.e": "",
+    "file": "",
+}
 
 
 @pytest.mark.parametrize("label", ["module", "modules"])
@@ -138,12 +145,18 @@ def test_an_image_that_is_labelled_as_a_module(registry: Registry, tmp_path: Pat
 @pytest.mark.parametrize(
     ("package", "code", "said"),
     [
-        pytest.param(provider_package({"terraform-provider-x": "x"}), "unsupported-content", "provider", id="a provider"),
+        pytest.param(
+            provider_package({"terraform-provider-x": "x"}), "unsupported-content", "provider", id="a provider"
+        ),
         pytest.param(index_package([module_package(FILES)]), "unsupported-content", "index", id="an index"),
         pytest.param(helm_chart({"Chart.yaml": ""}), "unsupported-content", "Helm", id="a Helm chart"),
         pytest.param(image_package([FILES], package_type=None), "unsupported-content", "not intended", id="an image"),
-        pytest.param(image_package([FILES], package_type="provider"), "unsupported-content", "provider", id="another label"),
-        pytest.param(artifact(None, [("archive/zip", zip_of(FILES))]), "unsupported-content", "artifactType", id="no type"),
+        pytest.param(
+            image_package([FILES], package_type="provider"), "unsupported-content", "provider", id="another label"
+        ),
+        pytest.param(
+            artifact(None, [("archive/zip", zip_of(FILES))]), "unsupported-content", "artifactType", id="no type"
+        ),
         pytest.param(
             artifact("application/vnd.opentofu.modulepkg", [("application/zip", zip_of(FILES))]),
             "unsupported-content",
@@ -156,7 +169,9 @@ def test_an_image_that_is_labelled_as_a_module(registry: Registry, tmp_path: Pat
             "exactly one",
             id="two zips",
         ),
-        pytest.param(artifact("application/x-sbom", [("x/y", b"z")]), "unsupported-content", "x-sbom", id="something else"),
+        pytest.param(
+            artifact("application/x-sbom", [("x/y", b"z")]), "unsupported-content", "x-sbom", id="something else"
+        ),
     ],
 )
 def test_what_is_no_module_package_says_what_it_is(
@@ -237,7 +252,15 @@ REFUSED = {
     "long-header": "network",
     "not-http": "network",
 }
-HARMLESS = ("lying-digest-header", "digest-header-is-path", "title-is-path", "moving-tag", "redirect", "warning", "longer-than-announced")
+HARMLESS = (
+    "lying-digest-header",
+    "digest-header-is-path",
+    "title-is-path",
+    "moving-tag",
+    "redirect",
+    "warning",
+    "longer-than-announced",
+)
 
 
 @pytest.mark.parametrize("fault", REFUSED)

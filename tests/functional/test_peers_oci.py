@@ -157,9 +157,10 @@ def test_cranes_registry_and_crane(tmp_path: Path, tree: Path) -> None:
     with crane_registry() as host:
         there_and_back(client(), host, tree, tmp_path / "dest")
         run(crane, "copy", "--insecure", f"{host}/acme/vpc:1.0.0", f"{host}/acme/copy:2.0.0")
-        assert run(crane, "digest", "--insecure", f"{host}/acme/copy:2.0.0").strip() == client().resolve(
-            f"oci://{host}/acme/vpc?tag=1.0.0"
-        ).id
+        assert (
+            run(crane, "digest", "--insecure", f"{host}/acme/copy:2.0.0").strip()
+            == client().resolve(f"oci://{host}/acme/vpc?tag=1.0.0").id
+        )
         assert client().tags(f"oci://{host}/acme/copy") == ("2.0.0",)
 
 

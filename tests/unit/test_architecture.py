@@ -103,8 +103,7 @@ def test_no_exception_is_swallowed_wholesale(path: Path) -> None:
 @each_module
 def test_a_module_has_a_test_module_of_its_own(path: Path) -> None:
     behaves = any(
-        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-        for node in ast.walk(_tree(path))
+        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for node in ast.walk(_tree(path))
     )
     if behaves:
         place = path.relative_to(PACKAGE)
@@ -156,11 +155,7 @@ def _calls_with_part() -> Iterator[tuple[str, str, str]]:
         for node in ast.walk(_tree(path)):
             if isinstance(node, ast.Call):
                 for keyword in node.keywords:
-                    if (
-                        keyword.arg == "part"
-                        and isinstance(keyword.value, ast.Constant)
-                        and keyword.value.value
-                    ):
+                    if keyword.arg == "part" and isinstance(keyword.value, ast.Constant) and keyword.value.value:
                         yield f"{_name(path)}:{node.lineno}", ast.unparse(node.func), keyword.value.value
 
 

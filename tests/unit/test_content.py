@@ -45,12 +45,8 @@ def test_the_format_is_found(tmp_path: Path, arguments: str, fields: dict[str, A
     [
         pytest.param({"size": len(ZIP) + 1}, {}, "network", id="shorter than announced"),
         pytest.param({"size": len(ZIP) - 1}, {}, "network", id="longer than announced"),
-        pytest.param(
-            {"size": 1000}, {"download_bytes": 999}, "limit-exceeded/download-bytes", id="announces too much"
-        ),
-        pytest.param(
-            {}, {"download_bytes": len(ZIP) - 1}, "limit-exceeded/download-bytes", id="sends too much"
-        ),
+        pytest.param({"size": 1000}, {"download_bytes": 999}, "limit-exceeded/download-bytes", id="announces too much"),
+        pytest.param({}, {"download_bytes": len(ZIP) - 1}, "limit-exceeded/download-bytes", id="sends too much"),
         pytest.param({"name": "x.unknown"}, {}, "unsupported-content", id="no known suffix"),
         pytest.param({"name": None}, {}, "unsupported-content", id="no name at all"),
         pytest.param({"format": "lha"}, {}, "unsupported-content", id="a format without an unpacker"),
@@ -61,9 +57,7 @@ def test_the_format_is_found(tmp_path: Path, arguments: str, fields: dict[str, A
         pytest.param({}, {"path_bytes": 8}, "limit-exceeded/path-bytes", id="a path too long"),
     ],
 )
-def test_a_blob_that_is_refused(
-    tmp_path: Path, fields: dict[str, Any], limits: dict[str, int], code: str
-) -> None:
+def test_a_blob_that_is_refused(tmp_path: Path, fields: dict[str, Any], limits: dict[str, int], code: str) -> None:
     client = client_with(FakeGetter(answer=lambda *_: blob(ZIP, **fields)))
     with pytest.raises(GetModulesError) as caught:
         client.get("fake://h/p.zip", tmp_path / "dest", limits=Limits(**limits))

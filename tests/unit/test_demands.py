@@ -29,9 +29,7 @@ def test_demands_at_each_gate_become_evidence(tmp_path: Path) -> None:
     getter = FakeGetter(answer=lambda *_: blob(ZIP, digests=(Digest("sha256", ZIP_SHA256),)), pin=a_pin("v1"))
     verifier = FakeVerifier()
     client = client_with(getter, verifiers=(verifier,))
-    installed = client.get(
-        f"fake://h/p.zip?digest=v1&checksum=sha256:{ZIP_SHA256}", tmp_path / "d", expect=ZIP_H1
-    )
+    installed = client.get(f"fake://h/p.zip?digest=v1&checksum=sha256:{ZIP_SHA256}", tmp_path / "d", expect=ZIP_H1)
 
     assert [(e.check, e.subject, e.value, e.by) for e in installed.evidence] == [
         ("digest", "pin", "v1", "the address"),

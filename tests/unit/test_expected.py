@@ -41,9 +41,7 @@ def test_a_checksum_file_is_looked_up_by_name(tmp_path: Path) -> None:
         pytest.param(f"{OTHER_SHA256}  p.zip\n", {}, "digest-mismatch", id="another digest"),
         pytest.param(f"{ZIP_SHA256}  q.zip\n", {}, "verification", id="another name"),
         pytest.param(f"{ZIP_SHA256}\n", {}, "verification", id="no name"),
-        pytest.param(
-            f"{ZIP_SHA256}  p.zip\n{OTHER_SHA256}  p.zip\n", {}, "verification", id="two that disagree"
-        ),
+        pytest.param(f"{ZIP_SHA256}  p.zip\n{OTHER_SHA256}  p.zip\n", {}, "verification", id="two that disagree"),
         pytest.param("<html>", {}, "verification", id="a web page"),
         pytest.param("\udcff", {}, "unsupported-content", id="not text"),
         pytest.param(" " * (1 << 20) + " ", {}, "limit-exceeded/download-bytes", id="too large"),
@@ -61,9 +59,7 @@ def test_a_checksum_file_that_does_not_help(tmp_path: Path, text: str, more: dic
 def test_a_checksum_file_that_is_a_directory(tmp_path: Path) -> None:
     table = {"fake://h/p.zip": blob(ZIP), "fake://h/SUMS": members_of()}
     with pytest.raises(GetModulesError) as caught:
-        client_with(FakeGetter(answer=routes(table))).get(
-            "fake://h/p.zip?checksum=file:fake://h/SUMS", tmp_path / "d"
-        )
+        client_with(FakeGetter(answer=routes(table))).get("fake://h/p.zip?checksum=file:fake://h/SUMS", tmp_path / "d")
     assert caught.value.code == "address"
 
 

@@ -58,9 +58,7 @@ def test_checksums_of_user_and_server_must_both_hold(tmp_path: Path, users: str,
         "fake://h/b.zip": blob(ZIP),
     }
     with pytest.raises(GetModulesError) as caught:
-        client_with(FakeGetter(answer=routes(table))).get(
-            f"fake://h/a?checksum=sha256:{users}", tmp_path / "dest"
-        )
+        client_with(FakeGetter(answer=routes(table))).get(f"fake://h/a?checksum=sha256:{users}", tmp_path / "dest")
     assert caught.value.code == "digest-mismatch"
     assert list(tmp_path.iterdir()) == []
 
@@ -74,12 +72,8 @@ def test_checksums_of_user_and_server_must_both_hold(tmp_path: Path, users: str,
         pytest.param("git::file:///srv/r", "unsafe-content/local-source", id="local repository"),
         pytest.param("oci-layout:///srv/l", "unsafe-content/local-source", id="local layout"),
         pytest.param("FILE:///etc", "unsafe-content/local-source", id="upper case"),
-        pytest.param(
-            "fake://h/b?checksum=file:/etc/SUMS", "unsafe-content/local-source", id="local checksum file"
-        ),
-        pytest.param(
-            "fake://h/b?checksum=file:./SUMS", "unsafe-content/elsewhere", id="relative checksum file"
-        ),
+        pytest.param("fake://h/b?checksum=file:/etc/SUMS", "unsafe-content/local-source", id="local checksum file"),
+        pytest.param("fake://h/b?checksum=file:./SUMS", "unsafe-content/elsewhere", id="relative checksum file"),
         pytest.param("nosuch://h/x", "unsafe-content/elsewhere", id="unknown scheme"),
         pytest.param("fake://h/../x", "unsafe-content/elsewhere", id="parent path"),
         pytest.param("fake://h/x\r\nSet-Cookie: a", "unsafe-content/elsewhere", id="control characters"),

@@ -160,9 +160,7 @@ def test_a_cancelled_operation_stops_at_the_next_piece(tmp_path: Path) -> None:
 
     client = client_with(FakeGetter(answer=slow))
     means = Means(catalog=client.catalog, limits=Limits(), progress=Progress(), cancelled=cancelled)
-    request = Request(
-        package=client.detect("fake://h/p.zip").package, wants=(Want(subdir="", dest=tmp_path / "d"),)
-    )
+    request = Request(package=client.detect("fake://h/p.zip").package, wants=(Want(subdir="", dest=tmp_path / "d"),))
     with pytest.raises(GetModulesError) as caught:
         install(request, means)
     assert caught.value.code == "install/cancelled"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from getmodules.errors import FetchError, NotFoundError
-from getmodules.model import Kind
 from getmodules.localfile import read_file
+from getmodules.model import Kind
 from getmodules.tree import members_of, walk
 from tests.processes import as_each_user
 

@@ -35,7 +35,11 @@ class Flaky:
         asked = request.headers.get("Range")
         self.ranges.append((asked, request.headers.get("If-Range")))
         start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0
-        body, status, extra = BODY[start:], "206 Partial Content", f"Content-Range: bytes {start}-{len(BODY) - 1}/{len(BODY)}\r\n"
+        body, status, extra = (
+            BODY[start:],
+            "206 Partial Content",
+            f"Content-Range: bytes {start}-{len(BODY) - 1}/{len(BODY)}\r\n",
+        )
         if not asked or self._mode == "restart":
             body, status, extra = BODY, "200 OK", ""
         elif self._mode == "changed":

@@ -59,7 +59,14 @@ def test_what_a_status_means(answer: Answer, code: str, exit_code: int, requests
 
 
 def test_it_comes_back_when_the_server_is_better() -> None:
-    answers = iter([status("503 No"), status("429 No", Retry_After="0"), lambda connection, _: connection.reset(), status("200 OK")])
+    answers = iter(
+        [
+            status("503 No"),
+            status("429 No", Retry_After="0"),
+            lambda connection, _: connection.reset(),
+            status("200 OK"),
+        ]
+    )
     body, received = ask(lambda connection, request: next(answers)(connection, request))
     assert (body, len(received)) == (b"the body", 4)
 
@@ -100,7 +107,9 @@ def test_the_body_of_an_error_is_shown_escaped_and_cut() -> None:
 
 def redirect_to(location: str, code: str = "302 Found") -> Answer:
     return lambda connection, request: (
-        connection.reply(code, b"", Location=location) if request.target == "/x" else connection.reply("200 OK", b"there")
+        connection.reply(code, b"", Location=location)
+        if request.target == "/x"
+        else connection.reply("200 OK", b"there")
     )
 
 

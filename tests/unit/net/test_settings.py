@@ -11,7 +11,9 @@ from getmodules.net.settings import NetSettings
     ("environ", "expected"),
     [
         pytest.param({}, None, id="none: the authorities that come with requests"),
-        pytest.param({"SSL_CERT_FILE": "a", "REQUESTS_CA_BUNDLE": "b", "CURL_CA_BUNDLE": "c"}, "a", id="SSL_CERT_FILE first"),
+        pytest.param(
+            {"SSL_CERT_FILE": "a", "REQUESTS_CA_BUNDLE": "b", "CURL_CA_BUNDLE": "c"}, "a", id="SSL_CERT_FILE first"
+        ),
         pytest.param({"REQUESTS_CA_BUNDLE": "b", "CURL_CA_BUNDLE": "c"}, "b", id="then REQUESTS_CA_BUNDLE"),
         pytest.param({"SSL_CERT_FILE": "", "CURL_CA_BUNDLE": "c"}, "c", id="an empty one is none"),
     ],
@@ -67,17 +69,29 @@ def test_a_proxys_password_is_not_printed() -> None:
         pytest.param({"all_proxy": "http://p:1"}, "http://h/x", "http://p:1", id="for all"),
         pytest.param({"all_proxy": "http://p:1", "no_proxy": "*"}, "http://h/x", None, id="no_proxy all"),
         pytest.param({"all_proxy": "http://p:1", "no_proxy": "h"}, "http://h/x", None, id="no_proxy host"),
-        pytest.param({"all_proxy": "http://p:1", "no_proxy": "x, .h.example"}, "http://a.h.example/", None, id="domain"),
-        pytest.param({"all_proxy": "http://p:1", "no_proxy": "h.example"}, "http://a.h.example/", None, id="bare domain"),
-        pytest.param({"all_proxy": "http://p:1", "no_proxy": "example"}, "http://anexample/", "http://p:1", id="no suffix"),
+        pytest.param(
+            {"all_proxy": "http://p:1", "no_proxy": "x, .h.example"}, "http://a.h.example/", None, id="domain"
+        ),
+        pytest.param(
+            {"all_proxy": "http://p:1", "no_proxy": "h.example"}, "http://a.h.example/", None, id="bare domain"
+        ),
+        pytest.param(
+            {"all_proxy": "http://p:1", "no_proxy": "example"}, "http://anexample/", "http://p:1", id="no suffix"
+        ),
         pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "10.0.0.0/8"}, "http://10.1.2.3/", None, id="network"),
-        pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "10.0.0.0/8"}, "http://11.1.2.3/", "http://p:1", id="not in it"),
+        pytest.param(
+            {"all_proxy": "http://p:1", "NO_PROXY": "10.0.0.0/8"}, "http://11.1.2.3/", "http://p:1", id="not in it"
+        ),
         pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "h:8080"}, "http://h:8080/", None, id="port"),
         pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "h:8080"}, "http://h/", "http://p:1", id="another port"),
-        pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "[::1]:8080"}, "http://[::1]:8080/", None, id="IPv6 and port"),
+        pytest.param(
+            {"all_proxy": "http://p:1", "NO_PROXY": "[::1]:8080"}, "http://[::1]:8080/", None, id="IPv6 and port"
+        ),
         pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "[::1]"}, "http://[::1]:8080/", None, id="IPv6"),
         pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "::1"}, "http://[::1]:8080/", None, id="IPv6, bare"),
-        pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "[::1]:80"}, "http://[::1]:8080/", "http://p:1", id="IPv6, not"),
+        pytest.param(
+            {"all_proxy": "http://p:1", "NO_PROXY": "[::1]:80"}, "http://[::1]:8080/", "http://p:1", id="IPv6, not"
+        ),
     ],
 )
 def test_proxies(environ: dict[str, str], url: str, expected: str | None) -> None:

@@ -17,7 +17,9 @@ from tests.contexts import a_context
 from tests.servers import Answer, Connection, Received, serving
 
 #: Patient enough for a busy machine, impatient enough for a test.
-QUICK = NetSettings(connect_seconds=1, silence_seconds=1.5, rate_window_seconds=1, rate_window_bytes=2000, backoff_seconds=0.01)
+QUICK = NetSettings(
+    connect_seconds=1, silence_seconds=1.5, rate_window_seconds=1, rate_window_bytes=2000, backoff_seconds=0.01
+)
 BODY = b"x" * 5000
 
 
@@ -118,8 +120,12 @@ def reset_in_body(connection: Connection, _: Received) -> bool:
     ("answer", "code"),
     [
         pytest.param(raw("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"), "network", id="truncated"),
-        pytest.param(raw("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx"), "network", id="two lengths"),
-        pytest.param(raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nxx"), "network", id="twice the same"),
+        pytest.param(
+            raw("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx"), "network", id="two lengths"
+        ),
+        pytest.param(
+            raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nxx"), "network", id="twice the same"
+        ),
         pytest.param(
             raw("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"),
             "network",
@@ -130,8 +136,12 @@ def reset_in_body(connection: Connection, _: Received) -> bool:
         pytest.param(
             raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n"), "network", id="bad chunk size"
         ),
-        pytest.param(raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel"), "network", id="cut in a chunk"),
-        pytest.param(raw("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx"), "network", id="gzip"),
+        pytest.param(
+            raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel"), "network", id="cut in a chunk"
+        ),
+        pytest.param(
+            raw("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx"), "network", id="gzip"
+        ),
         pytest.param(raw("HTTP/1.1 200 OK\r\n" + "X: y\r\n" * 200 + "\r\n"), "network", id="header flood"),
         pytest.param(raw("HTTP/1.1 200 OK\r\nX: " + "y" * 70_000 + "\r\n\r\n"), "network", id="endless header"),
         pytest.param(raw("SSH-2.0-OpenSSH_9\r\n"), "network", id="another protocol"),

@@ -93,7 +93,11 @@ def asking(
     credential: Credential | None = None, challenge: str = BEARER, token: Any = tokens_in_turn
 ) -> Iterator[Asking]:
     services: list[Service] = []
-    with serving(lambda *exchange: services[0].answer(*exchange)) as server:
+
+    def answer(connection: Connection, request: Received) -> bool:
+        return services[0].answer(connection, request)
+
+    with serving(answer) as server:
         services.append(Service(server, challenge, token))
         network = ClientNetwork(SETTINGS)
         session = network.session()

@@ -245,8 +245,9 @@ def test_files_are_read_by_one_reader(tmp_path: Path) -> None:
 # -------------------------------------------------------------------------------------------------- warnings
 
 
-def warning(text: str) -> Answer:
-    return lambda connection, _: connection.reply("200 OK", b"{}", Warning=f'299 - "{text}"')
+def warnings(texts: Iterator[str]) -> Answer:
+    """Each answer brings the next warning."""
+    return lambda connection, _: connection.reply("200 OK", b"{}", Warning=f'299 - "{next(texts)}"')
 
 
 class Noting:
@@ -265,8 +266,7 @@ def read(registries: Registries, server: Server, noting: Noting) -> None:
 
 
 def test_a_warning_is_shown_once_however_many_answers_carry_it(plain: ClientNetwork) -> None:
-    texts = iter(["off", "off", "off", "other"])
-    with serving(lambda *exchange: warning(next(texts))(*exchange)) as server:
+    with serving(warnings(iter(["off", "off", "off", "other"]))) as server:
         registries, noting = Registries(), Noting(plain)
         for _ in range(4):
             read(registries, server, noting)
@@ -274,8 +274,7 @@ def test_a_warning_is_shown_once_however_many_answers_carry_it(plain: ClientNetw
 
 
 def test_a_registry_cannot_flood_us_with_warnings(plain: ClientNetwork) -> None:
-    numbers = iter(range(1000))
-    with serving(lambda *exchange: warning(str(next(numbers)))(*exchange)) as server:
+    with serving(warnings(map(str, range(1000)))) as server:
         registries, noting = Registries(), Noting(plain)
         for _ in range(50):
             read(registries, server, noting)
