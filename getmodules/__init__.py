@@ -80,7 +80,8 @@ if TYPE_CHECKING:
     from getmodules.redact import Secret as Secret
     from getmodules.results import Installed as Installed, Resolved as Resolved
     from getmodules.tree import members_of as members_of
-    from getmodules.version import VERSION as __version__
+
+    __version__: str
 
 logging.getLogger("getmodules").addHandler(logging.NullHandler())
 

@@ -29,7 +29,9 @@ def test_a_copy_shares_its_blocks(tmp_path: Path, kind: str) -> None:
     result = tmp_path / "result"
 
     def work() -> None:
-        if subprocess.run(["mount", "-o", "loop", str(image), str(mounted)], capture_output=True).returncode:
+        if subprocess.run(
+            ["mount", "-o", "loop", str(image), str(mounted)], check=False, capture_output=True
+        ).returncode:
             result.write_text("no loop devices")
             return
         copy_and_edit(mounted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -58,6 +59,13 @@ def test_what_a_status_means(answer: Answer, code: str, exit_code: int, requests
     assert (error.code, error.exit_code, len(received)) == (code, exit_code, requests)
 
 
+def in_turn(answers: Iterator[Answer]) -> Answer:
+    def answer(connection: Connection, request: Received) -> bool | None:
+        return next(answers)(connection, request)
+
+    return answer
+
+
 def test_it_comes_back_when_the_server_is_better() -> None:
     answers = iter(
         [
@@ -67,7 +75,7 @@ def test_it_comes_back_when_the_server_is_better() -> None:
             status("200 OK"),
         ]
     )
-    body, received = ask(lambda connection, request: next(answers)(connection, request))
+    body, received = ask(in_turn(answers))
     assert (body, len(received)) == (b"the body", 4)
 
 
@@ -91,7 +99,7 @@ def test_a_broken_small_body_is_asked_for_again() -> None:
         return False
 
     answers = iter([cut, cut, status("200 OK")])
-    body, received = ask(lambda connection, request: next(answers)(connection, request), read=100)
+    body, received = ask(in_turn(answers), read=100)
     assert (body, len(received)) == (b"the body", 3)
 
 
