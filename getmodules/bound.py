@@ -31,7 +31,7 @@ from getmodules.model import (
 from getmodules.plugins import Plugin
 from getmodules.ports import Context, Credential, Fetched, Origin, Progress, Shorthand
 from getmodules.redact import Secret, printable, redact
-from getmodules.soundness import is_sound_blob, is_sound_demand, is_url
+from getmodules.soundness import is_sound_blob, is_sound_demand, is_url, reads_back
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 
@@ -122,20 +122,20 @@ class BoundGetter:
             return self._elsewhere(result, "resolve")
         if not isinstance(result, Pin):
             raise self.plugin.guard.violation(f"resolve returned {type(result).__name__}, not a Pin, Elsewhere or None")
-        if not isinstance(result.id, str) or not result.id or not result.id.isprintable():
+        if type(result.id) is not str or not result.id or not result.id.isprintable():
             raise self.plugin.guard.violation("resolve returned a Pin without an id")
         self._check_pinned(result.package)
         digests: dict[Any, Any] = self.plugin.guard.call("the digests of a Pin", dict, result.digests)
-        if not all(isinstance(text, str) for pair in digests.items() for text in pair):
-            raise self.plugin.guard.violation("the digests of a Pin must map strings to strings")
+        if not all(type(text) is str and text.isprintable() for pair in digests.items() for text in pair):
+            raise self.plugin.guard.violation("the digests of a Pin must map plain strings to plain strings")
         return replace(result, digests=digests)
 
     def _check_pinned(self, package: PackageAddress) -> None:
         if not self._is_sound(package):
             raise self.plugin.guard.violation("resolve returned a Pin of no package of its own")
         try:
-            if package.arguments.only(*CORE_ARGUMENTS) or not is_url(package.url):
-                raise AddressError("it is no URL, or it has arguments of the core")
+            if not reads_back(package) or package.arguments.only(*CORE_ARGUMENTS) or not is_url(package.url):
+                raise AddressError("it is no URL, or its arguments are not what they look like")
             self.check(package)
         except AddressError as error:
             raise self.plugin.guard.violation(

@@ -15,7 +15,7 @@ from getmodules.archive.layers import merged
 from getmodules.bound import BoundUnpacker
 from getmodules.catalog import Catalog
 from getmodules.digest import Digest
-from getmodules.errors import AddressError, ConfigError, LockMismatchError, UnsupportedContentError
+from getmodules.errors import AddressError, ConfigError, LockMismatchError, UnsupportedContentError, VerificationError
 from getmodules.expected import expected_checksum, servers_checksums
 from getmodules.guard import Guarded
 from getmodules.journey import Journey
@@ -59,6 +59,7 @@ def receive(
     plugin = journey.getter(catalog).plugin
     if isinstance(fetched, Members):
         _refuse_what_needs_bytes(treatment, demands)
+        _refuse_where_a_verifier_needs_bytes(catalog)
         return Content(members=fetched, plugins=(plugin,))
     if isinstance(fetched, Layers):
         _refuse_what_needs_bytes(treatment, demands)
@@ -94,7 +95,7 @@ def _receive_layers(layers: Layers, plugin: Plugin, directory: Path, catalog: Ca
             assert isinstance(unpacker, BoundUnpacker)  # layers say their format
             context.phase(Phase.DOWNLOADING, blob.size)
             demands = demanded.of_promises(blob.digests, "the source")
-            archive = spool(blob, directory / f"layer-{number}", demanded.algorithms(demands), context)
+            archive = spool(blob, directory / f"layer-{number}", demanded.algorithms(demands), context, spent=packed)
             context.phase(Phase.VERIFYING)
             evidence += demanded.judge(Gate.BYTES, archive, demands, catalog.verifiers, context)
         readers.append(partial(_members_of, unpacker, archive, context))
@@ -136,6 +137,16 @@ def _refuse_what_needs_bytes(treatment: Treatment, demands: tuple[Demand, ...]) 
             if demand.check == demanded.LOCK:
                 raise LockMismatchError("the lock has an archive's digest for what is a directory now")
             raise ConfigError(f"{demand.by} wants {demand.value} of an archive, and this is a directory", hint=hint)
+
+
+def _refuse_where_a_verifier_needs_bytes(catalog: Catalog) -> None:
+    """Whoever can only judge archives cannot be asked here, and silence must not count as consent."""
+    for verifier in catalog.verifiers:
+        if Gate.BYTES in verifier.gates and Gate.TREE not in verifier.gates:
+            raise VerificationError(
+                f"the verifier {printable(verifier.name)!r} judges archives, and this is a directory",
+                hint=f"a verifier that serves the gate of trees as well can judge it; or --no-plugin {verifier.plugin.name}",
+            )
 
 
 def _bytes_demands(blob: Blob, journey: Journey, catalog: Catalog, context: Context) -> tuple[Demand, ...]:

@@ -121,12 +121,17 @@ def described(error: BaseException) -> str:
 
 def clean(error: GetModulesError) -> None:
     """What a plugin wrote into an error, without secrets and escape sequences."""
-    error.message = printable(redact(str(error.message)), _LONGEST_MESSAGE)
+    # Not even the attributes are certain: a subclass may never have called our ``__init__``.
+    error.message = _cleaned(getattr(error, "message", "no message"))
+    error.hint = None if getattr(error, "hint", None) is None else _cleaned(error.hint)
+    error.address = None if getattr(error, "address", None) is None else _cleaned(error.address)
+    error.part = part if (part := getattr(error, "part", None)) in type(error).parts else None
     error.args = (error.message,)
-    if error.hint is not None:
-        error.hint = printable(redact(str(error.hint)), _LONGEST_MESSAGE)
-    if error.address is not None:
-        error.address = printable(redact(str(error.address)), _LONGEST_MESSAGE)
+    error.__notes__ = [f"hint: {error.hint}"] if error.hint else []
+
+
+def _cleaned(text: object) -> str:
+    return printable(redact(str(text)), _LONGEST_MESSAGE)
 
 
 class Guarded(Generic[T]):

@@ -13,7 +13,7 @@ from getmodules.catalog import Catalog
 from getmodules.detection import detect_elsewhere
 from getmodules.digest import Digest
 from getmodules.errors import FetchError
-from getmodules.model import CORE_ARGUMENTS, Arguments, Elsewhere, ModuleAddress, PackageAddress, Pin
+from getmodules.model import CORE_ARGUMENTS, Arguments, Demand, Elsewhere, ModuleAddress, PackageAddress, Pin
 from getmodules.plugins import attributed
 from getmodules.ports import Context, Phase
 from getmodules.treatment import Treatment, parse_checksum
@@ -29,6 +29,8 @@ class Journey:
     package: PackageAddress
     subdir: str = ""
     hops: int = 0
+    #: What the addresses on the way demanded: a hop must not shake a demand off.
+    demands: tuple[Demand, ...] = ()
     #: Checksums that a server named where the user had already named one: both must hold.
     more_checksums: tuple[Arguments, ...] = ()
 
@@ -55,6 +57,10 @@ class Journey:
     def with_checksum(self, digest: Digest) -> PackageAddress:
         return self.package.with_arguments(self.package.arguments.with_value("checksum", str(digest)))
 
+    def all_demands(self, catalog: Catalog) -> tuple[Demand, ...]:
+        """Those of the addresses so far, this one's included."""
+        return (*self.demands, *self.getter(catalog).demands(self.for_getter))
+
     def onward(self, elsewhere: Elsewhere, catalog: Catalog) -> Journey:
         """The next hop. What the user typed holds there too; a server can add to it, not take it away."""
         with attributed(self.getter(catalog).plugin):
@@ -69,6 +75,7 @@ class Journey:
             package=catalog.getter(package.getter).check(package),
             subdir=join_subdirs(target.subdir, self.subdir),
             hops=self.hops + 1,
+            demands=self.all_demands(catalog),
             more_checksums=(*self.more_checksums, theirs.only("checksum")) if conflict else self.more_checksums,
         )
 

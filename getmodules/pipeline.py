@@ -169,7 +169,7 @@ def _arrive(journey: Journey, request: Request, means: Means, context: Context) 
     while True:
         journey, pin = resolve(journey, means.catalog, context)
         getter = journey.getter(means.catalog)
-        demands = (*request.demands, *getter.demands(journey.for_getter))
+        demands = (*request.demands, *journey.all_demands(means.catalog))
         evidence = demanded.judge(Gate.PIN, pin, demands, means.catalog.verifiers, context)
         wants = tuple(replace(want, subdir=join_subdirs(journey.subdir, want.subdir)) for want in request.wants)
         context.phase(Phase.DOWNLOADING)

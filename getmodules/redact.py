@@ -25,17 +25,23 @@ _SEPARATORS = re.compile(r"[-_.]")
 _SCHEME = r"(?<![A-Za-z0-9+.-])(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)"
 _USERINFO = re.compile(rf"{_SCHEME}(?P<slashes>:/+)(?P<userinfo>[^/?#\s]*)@")
 #: A password with a ``/`` or a blank in it makes no valid address, and is a password all the same.
-_ODD_PASSWORD = re.compile(
-    rf"(?P<start>{_SCHEME}:/+[^/?#\s:@]*:)(?!\d*(?:[/?#\s'\",;.:)]|$))(?:(?!://)[^@])*@(?:[^/?#\s@]*@)*"
+_ODD_START = re.compile(
+    rf"(?:{_SCHEME}:/+|(?<![^\s'\"(:])[^\s/:@?&='\"(]*+//+)[^/?#\s:@]*+:(?!\d*+(?:[/?#\s'\",;.:)]|$))"
 )
-#: ``user:password@host:path``, as people write it who know the scp form.
-_BARE_PASSWORD = re.compile(r"(?<![^\s'\"(:])(?P<start>[^\s/:@?&='\"]+:)[^\s/@:]+@")
+_MORE_OF_IT = re.compile(r"(?:[^/?#\s@]*+@)*+")
+#: ``user:password@host:path``, as people write it who know the scp form. What may stand before a user is no part
+#: of one, so that no text is looked through from more than one start.
+_BARE_PASSWORD = re.compile(r"(?<![^\s'\"(:])(?P<start>(?:[^\s/:@?&='\"(]++|(?<=\()):)[^\s/@:]++@")
+#: ``https//token@host``: without its colon it is no URL, and the token is a token.
+_LONE_TOKEN = re.compile(r"(?<![^\s'\"(:])(?P<start>(?i:https?)//+)[^/?#\s:@]++@")
 _ARGUMENT = re.compile(r"[?&;](?P<name>[^=&?#;\s]+)=")
 _VALUE_IN_A_SENTENCE = re.compile(r"[^&\s]*")
 _VALUE_IN_AN_ADDRESS = re.compile(r"[^&]*")
 #: The schemes whose user name is a name; elsewhere a lone one may be a token.
 _NAMED_USERS = ("ssh", "git+ssh", "git")
 _ENCODINGS = 8
+#: No address that is of any use is so long, even with every character of it percent-encoded.
+_LONGEST_ADDRESS = 1 << 16
 
 
 @final
@@ -79,15 +85,49 @@ def redact(text: str) -> str:
 
 
 def redact_address(text: str) -> str:
-    """As :func:`redact`, where all of ``text`` is one address: a key that was pasted with its line ends goes too."""
+    """As :func:`redact`, where all of ``text`` is one address: a key that was pasted with its line ends goes too.
+
+    Of what is too long for an address the beginning is shown.
+    """
+    if len(text) > _LONGEST_ADDRESS:
+        # The @ ends a password that the cut went through, so that it is seen for what it is.
+        return _masked(f"{text[:_LONGEST_ADDRESS]}@", _VALUE_IN_AN_ADDRESS) + "…"
     return _masked(text, _VALUE_IN_AN_ADDRESS)
 
 
 def _masked(text: str, value: re.Pattern[str]) -> str:
     text = _USERINFO.sub(_redact_userinfo, text)
-    for password in (_ODD_PASSWORD, _BARE_PASSWORD):
-        text = password.sub(rf"\g<start>{MASK}@", text)
+    text = _mask_odd_passwords(text)
+    for secret in (_BARE_PASSWORD, _LONE_TOKEN):
+        text = secret.sub(rf"\g<start>{MASK}@", text)
     return _mask_arguments(text, value)
+
+
+def _mask_odd_passwords(text: str) -> str:
+    """Up to the next ``@``, unless another address begins before it.
+
+    No single pattern: it would look for the same ``@`` again from every start, in quadratic time.
+    """
+    pieces: list[str] = []
+    shown = 0
+    at = elsewhere = -1
+    start = _ODD_START.search(text)
+    while start is not None:
+        password = start.end()
+        if at < password:
+            at = text.find("@", password)
+        if at < 0:
+            break
+        if elsewhere < password:
+            elsewhere = text.find("://", password) % (len(text) + 1)  # none: behind the end
+        after = start.start() + 1
+        if at < elsewhere:
+            more = _MORE_OF_IT.match(text, at + 1)
+            after = more.end() if more else at + 1
+            pieces += (text[shown:password], f"{MASK}@")
+            shown = after
+        start = _ODD_START.search(text, after)
+    return "".join((*pieces, text[shown:]))
 
 
 def _redact_userinfo(match: re.Match[str]) -> str:
@@ -130,7 +170,8 @@ def _mask_encoded(typed: str, value: re.Pattern[str]) -> str:
     if decoded == typed:
         return typed
     masked = _masked(decoded, value)
-    return typed if masked == decoded else quote(masked, safe=":/@+,._~-*")
+    # Half a surrogate pair stands for a byte that was no UTF-8; it cannot be encoded, and is to be seen.
+    return typed if masked == decoded else quote(masked, safe=":/@+,._~-*", errors="backslashreplace")
 
 
 def printable(text: str, limit: int = 200) -> str:

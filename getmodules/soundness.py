@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from getmodules.address import check_url, parse
+from getmodules.address import check_url, parse, parse_query
 from getmodules.digest import Digest
 from getmodules.errors import AddressError
-from getmodules.model import Demand, Gate
+from getmodules.model import Argument, Demand, Gate, PackageAddress
 
 
 def is_url(text: str) -> bool:
@@ -18,6 +18,19 @@ def is_url(text: str) -> bool:
     except AddressError:
         return False
     return address.body == text and not address.subdir and not address.arguments
+
+
+def reads_back(package: PackageAddress) -> bool:
+    """Whether the arguments are what their typed spelling says: what is shown must mean what was checked."""
+    arguments = package.arguments.items_typed
+    if type(arguments) is not tuple or not all(type(each) is Argument for each in arguments):
+        return False
+    if not all(type(text) is str for each in arguments for text in each):
+        return False
+    try:
+        return parse_query(package.arguments.query).items_typed == arguments
+    except AddressError:
+        return False
 
 
 def is_sound_blob(blob: Any) -> bool:

@@ -17,12 +17,15 @@ from getmodules.ports import Context
 OWN_ALGORITHM = "sha256"
 
 
-def spool(blob: Blob, path: Path, algorithms: Iterable[str], context: Context) -> Archive:
-    """The blob as a new file at ``path``, hashed with ``algorithms`` and always with sha256."""
+def spool(blob: Blob, path: Path, algorithms: Iterable[str], context: Context, *, spent: int = 0) -> Archive:
+    """The blob as a new file at ``path``, hashed with ``algorithms`` and always with sha256.
+
+    ``spent`` is what other blobs of the package took already of what a package may download.
+    """
     hashers = {name: hashlib.new(name) for name in {OWN_ALGORITHM, *algorithms}}
     size = 0
     with translated("cannot store the download"), path.open("xb", buffering=0) as file:
-        for chunk in received(blob, context):
+        for chunk in received(blob, context, spent=spent):
             size += len(chunk)
             for hasher in hashers.values():
                 hasher.update(chunk)
@@ -43,16 +46,16 @@ def read_small(blob: Blob, limit: int, context: Context) -> bytes:
     return b"".join(pieces)
 
 
-def received(blob: Blob, context: Context) -> Iterator[bytes]:
+def received(blob: Blob, context: Context, *, spent: int = 0) -> Iterator[bytes]:
     """The chunks of a blob, with its size and the limit on downloads held against what really arrives."""
     limit = context.limits.download_bytes
-    if blob.size is not None and blob.size > limit:
-        raise context.limits.exceeded("download_bytes", f"a download of {blob.size:,} bytes")
+    if blob.size is not None and blob.size > limit - spent:
+        raise context.limits.exceeded("download_bytes", f"a download of {spent + blob.size:,} bytes")
     size = 0
     for chunk in blob.chunks:
         context.checkpoint()
         size += len(chunk)
-        if size > limit:
+        if size > limit - spent:
             raise context.limits.exceeded("download_bytes", "the download")
         if blob.size is not None and size > blob.size:
             raise _other_size(blob, f"the source announced {blob.size:,} bytes and sends more")

@@ -27,12 +27,14 @@ Check = Callable[[Any, str], T]
 
 #: Deeper than any document of the protocols, shallow enough for every recursive reader.
 DEPTH: Final = 64
+#: What an index of 8 MiB holds twice over; each may take some hundred bytes of memory, and two of text.
+VALUES: Final = 400_000
 #: What a signed 64-bit reader holds; Python alone would go on, in quadratic time.
 _LARGEST = 2**63 - 1
 _DIGITS = 20
 
 # The closing quote is optional so that a string without one is consumed once, not once more for each quote in it.
-_STRING_OR_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
+_STRING_OR_MARK = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{\]},]', re.DOTALL)
 
 
 class StrictJsonError(ValueError):
@@ -46,7 +48,7 @@ def loads(data: bytes, what: str, limit: int) -> Any:
     problem = "it is not UTF-8"
     try:
         text = data.decode("utf-8")
-        _check_depth(text)
+        _check_shape(text)
         value = json.loads(
             text,
             object_pairs_hook=_unique_names,
@@ -71,11 +73,14 @@ class _RefusedError(Exception):
     """Well formed, and refused all the same."""
 
 
-def _check_depth(text: str) -> None:
-    if text.count("[") + text.count("{") <= DEPTH:
+def _check_shape(text: str) -> None:
+    """Depth and number of values, before any of them is made."""
+    brackets = text.count("[") + text.count("{")
+    if brackets <= DEPTH and brackets + text.count(",") < VALUES:
         return
     depth = 0
-    for token in _STRING_OR_BRACKET.finditer(text):
+    values = 1
+    for token in _STRING_OR_MARK.finditer(text):
         start = text[token.start()]
         if start in "[{":
             depth += 1
@@ -83,6 +88,10 @@ def _check_depth(text: str) -> None:
                 raise _RefusedError(f"nested more than {DEPTH} deep")
         elif start in "]}":
             depth -= 1
+        # One value more behind each comma, and one in each bracket, if only an empty one.
+        values += start in "[{,"
+        if values > VALUES:
+            raise _RefusedError(f"more than {VALUES:,} values")
 
 
 def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -29,6 +30,14 @@ FOREIGN_EXACT = frozenset(
         "TF_CLI_CONFIG_FILE",
     }
 )
+
+
+# A shell starts what it puts into the background with these ignored, children inherit that, and what ignores an
+# interrupt cannot show that it ends on one.
+for _name in ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP"):
+    _signal = getattr(signal, _name, None)
+    if _signal is not None and signal.getsignal(_signal) is signal.SIG_IGN:
+        signal.signal(_signal, signal.default_int_handler if _name == "SIGINT" else signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True, scope="session")

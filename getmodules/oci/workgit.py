@@ -1,7 +1,8 @@
 """git, asked about the work tree that a directory lies in: reading only, and alone with what it is told.
 
-Nothing of the caller's ``GIT_*`` reaches it (a hook sets them, and they name another repository), no hook, monitor
-or prompt runs. The user's own configuration is read, because ``safe.directory`` is there.
+Nothing of the caller's ``GIT_*`` reaches it (a hook sets them, and they name another repository). A repository may be
+anybody's, and its configuration names commands: no hook, monitor, filter, pager, prompt or transport runs, and no
+submodule is looked into. The user's own configuration is read, because ``safe.directory`` is there.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -20,7 +21,16 @@ from getmodules.limits import METADATA_BYTES, metadata_exceeded
 from getmodules.ports import Context
 from getmodules.redact import printable
 
-_ALWAYS = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.quotePath=false")
+_ALWAYS = (
+    "--no-pager",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "core.quotePath=false"),
+)
+_STATUS = ("status", "-z", "--porcelain", "--untracked-files=no", "--ignore-submodules=all", "--no-renames", ":/")
+_NO_FILTER = ("clean=", "smudge=", "process=", "required=false")
+#: Nobody has as many; they are switched off by arguments, of which a system takes only so many.
+_MOST_FILTERS = 100
 #: Forges whose addresses for git's own access are, with another scheme, their addresses on the web.
 _FORGES = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"})
 _SCP = re.compile(r"(?:(?P<user>[A-Za-z0-9._-]+)@)?(?P<host>[A-Za-z0-9.-]+):(?P<path>[^:].*)", re.ASCII)
@@ -77,26 +87,42 @@ class Git:
         return self._lines("ls-files", "-z", "--others", "--exclude-standard")
 
     def revision(self) -> Revision | None:
-        """``None`` where there is no commit yet, or something tracked differs from it."""
+        """``None`` where there is no commit yet, or something tracked differs from it, submodules aside."""
         head = self._run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-        if head.returncode != 0 or any(self._lines("status", "-z", "--porcelain", "--untracked-files=no", ":/")):
+        if head.returncode != 0 or not self._is_clean():
             return None
         origin = self._run("config", "--get", "remote.origin.url").stdout.decode("utf-8", "replace").strip()
         return Revision(head.stdout.decode("ascii", "replace").strip(), public_source(origin))
 
-    def _lines(self, command: str, *arguments: str) -> Iterator[str]:
-        done = self._run(command, *arguments)
-        if done.returncode != 0:
+    def _is_clean(self) -> bool:
+        """Whether all that is tracked is as committed; ``False`` also where that cannot be told safely.
+
+        To compare a file that was touched, git runs the filters that the configuration names. Without them a file
+        that needs one counts as changed once it was touched: no revision then, rather than a command of the package.
+        """
+        names = self._lines("config", "-z", "--name-only", "--get-regexp", r"^filter\.", nothing_found=1)
+        drivers = sorted({name.rpartition(".")[0] for name in names})
+        # git takes what precedes the first "=" for the name, so that such a driver would stay on.
+        if len(drivers) > _MOST_FILTERS or any("=" in driver for driver in drivers):
+            return False
+        off = [part for driver in drivers for setting in _NO_FILTER for part in ("-c", f"{driver}.{setting}")]
+        return not any(self._lines(*_STATUS, options=off))
+
+    def _lines(
+        self, command: str, *arguments: str, options: Sequence[str] = (), nothing_found: int = 0
+    ) -> Iterator[str]:
+        done = self._run(command, *arguments, options=options)
+        if done.returncode not in (0, nothing_found):
             raise _failed(command, done.stderr.decode("utf-8", "replace"))
         if len(done.stdout) > METADATA_BYTES:
             raise metadata_exceeded(f"what git {command} lists")
         return (os.fsdecode(line) for line in done.stdout.split(b"\0") if line)
 
-    def _run(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    def _run(self, *arguments: str, options: Sequence[str] = ()) -> subprocess.CompletedProcess[bytes]:
         self._context.checkpoint()
         try:
             return subprocess.run(
-                [self._program, *_ALWAYS, *arguments],
+                [self._program, *_ALWAYS, *options, *arguments],
                 cwd=self._directory,
                 env=_environment(self._context.environ),
                 stdin=subprocess.DEVNULL,
@@ -113,7 +139,16 @@ class Git:
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
-    return {**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+    return {
+        **kept,
+        "LC_ALL": "C",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        # A partial clone fetches what it lacks, by a command of its configuration. The second is for git that does
+        # not know the first: no transport is allowed, whatever protocol.*.allow says.
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "",
+    }
 
 
 def public_source(origin: str) -> str | None:

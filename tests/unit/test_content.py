@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from getmodules import GetModulesError, Limits
-from tests.fakes import ZIP, ZIP_H1, FakeGetter, blob, client_with, installed_files
+from getmodules import Blob, Gate, GetModulesError, Limits
+from getmodules.model import Layers
+from getmodules.testing import tar_of
+from tests.fakes import ZIP, ZIP_H1, FakeGetter, FakeVerifier, blob, client_with, installed_files, members_of
 
 
 def test_a_single_file_becomes_a_directory_with_that_file(tmp_path: Path) -> None:
@@ -72,4 +74,27 @@ def test_a_single_file_with_an_unusable_name(tmp_path: Path, name: str | None) -
     with pytest.raises(GetModulesError) as caught:
         client.get("fake://h/p?archive=false", tmp_path / "dest")
     assert caught.value.exit_code == 3
+    assert list(tmp_path.iterdir()) == []
+
+
+def layers_of(*contents: bytes, size: int | None = None) -> Layers:
+    return Layers(blobs=tuple(Blob(chunks=(each,), size=size or len(each), format="tar") for each in contents))
+
+
+def test_all_layers_together_may_download_no_more_than_a_package_may(tmp_path: Path) -> None:
+    layer = tar_of({"f": b"x" * 2000})
+    client = client_with(FakeGetter(answer=lambda *_: layers_of(layer, layer, layer)))
+    assert client.get("fake://h/image", tmp_path / "enough", limits=Limits(download_bytes=3 * len(layer))).files == 1
+    with pytest.raises(GetModulesError) as caught:
+        client.get("fake://h/image", tmp_path / "dest", limits=Limits(download_bytes=3 * len(layer) - 1))
+    assert caught.value.code == "limit-exceeded/download-bytes"
+    assert [path.name for path in tmp_path.iterdir()] == ["enough"]
+
+
+def test_a_verifier_that_judges_archives_only_is_not_passed_over(tmp_path: Path) -> None:
+    client = client_with(FakeGetter(answer=members_of()), verifiers=(FakeVerifier(gates=(Gate.BYTES,)),))
+    with pytest.raises(GetModulesError) as caught:
+        client.get("fake://h/directory", tmp_path / "dest")
+    assert caught.value.code == "verification"
+    assert "watchman" in caught.value.message
     assert list(tmp_path.iterdir()) == []

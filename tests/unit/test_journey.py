@@ -105,3 +105,16 @@ def test_resolve_gives_the_pin_and_fetches_nothing(tmp_path: Path) -> None:
     resolved = client_with(getter).resolve("fake://h/x//sub?archive=zip")
     assert (resolved.pinned, resolved.id) == ("fake://h/x//sub?archive=zip", "c1")
     assert [asked[0] for asked in getter.asked] == ["resolve"]
+
+
+@pytest.mark.parametrize("by", ["resolve", "fetch"])
+def test_a_hop_does_not_shake_off_what_the_address_demanded(tmp_path: Path, by: str) -> None:
+    there = elsewhere("fake://h/real.zip")
+    getter = FakeGetter(answer=lambda pin, *_: blob(ZIP) if "real" in pin.package.url else there)
+    if by == "resolve":
+        getter.pin = lambda package, _: a_pin("v1") if "real" in package.url else there
+        assert client_with(getter).get("fake://h/x?digest=v1", tmp_path / "good").evidence[0].value == "v1"
+    with pytest.raises(GetModulesError) as caught:
+        client_with(getter).get("fake://h/x?digest=v2", tmp_path / "dest")
+    assert caught.value.code == "digest-mismatch"
+    assert not (tmp_path / "dest").exists()

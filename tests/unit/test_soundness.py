@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from getmodules import Blob, Demand, Digest, Gate
-from getmodules.soundness import is_sound_blob, is_sound_demand, is_url
+from getmodules.address import parse_query
+from getmodules.model import Argument, Arguments, PackageAddress
+from getmodules.soundness import is_sound_blob, is_sound_demand, is_url, reads_back
 
 SHA256 = "sha256:" + "0" * 64
 
@@ -63,3 +65,22 @@ def test_a_blob(fields: dict[str, Any], expected: bool) -> None:
 )
 def test_a_demand(demand: Any, expected: bool) -> None:
     assert is_sound_demand(demand) is expected
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(Arguments((Argument("ref", "v1", "ref=v2"),)), id="another value"),
+        pytest.param(Arguments((Argument("ref", "v1", "ref=v1&checksum=x"),)), id="two in one"),
+        pytest.param(Arguments((Argument("ref", "v1", "ref=v1\n"),)), id="a newline"),
+        pytest.param(Arguments((1,)), id="no argument"),  # type: ignore[arg-type]
+        pytest.param(Arguments(None), id="nothing"),  # type: ignore[arg-type]
+        pytest.param(Arguments((Argument("ref", 5, None),)), id="no strings"),  # type: ignore[arg-type]
+    ],
+)
+def test_arguments_that_are_not_what_they_look_like(arguments: Arguments) -> None:
+    assert not reads_back(PackageAddress(getter="x", url="x://h/p", arguments=arguments))
+
+
+def test_arguments_that_read_back() -> None:
+    assert reads_back(PackageAddress(getter="x", url="x://h/p", arguments=parse_query("ref=a%2Fb&flag")))

@@ -41,5 +41,20 @@ def test_another_origin_gets_nothing(origin: Origin) -> None:
     assert from_environment({"GETMODULES_TOKEN_h_example": "t0ken"}, origin) is None
 
 
+@pytest.mark.parametrize("host", ["my_registry.example.com", "my.registry_example.com"])
+def test_a_host_whose_variable_is_that_of_another_gets_nothing(host: str) -> None:
+    environ = {"GETMODULES_TOKEN_my_registry_example_com": "t0ken"}
+    assert from_environment(environ, Origin("https", host, 443)) is None
+    assert from_environment(environ, Origin("https", "my.registry.example.com", 443)) is not None
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n"])
+def test_the_line_end_after_a_token_is_no_part_of_it(end: str) -> None:
+    found = from_environment({"GETMODULES_TOKEN_h": f"t0ken{end}"}, Origin("https", "h", 443))
+    assert found is not None
+    assert found.secret == Secret("t0ken")
+    assert from_environment({"GETMODULES_TOKEN_h": end}, Origin("https", "h", 443)) is None
+
+
 def test_an_empty_token_is_none() -> None:
     assert from_environment({"GETMODULES_TOKEN_h": ""}, Origin("https", "h", 443)) is None

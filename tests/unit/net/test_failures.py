@@ -42,7 +42,7 @@ def pooled(reason: Exception) -> requests.ConnectionError:
         pytest.param(requests.ReadTimeout(), "network/timeout", "nothing for too long", id="requests' timeout"),
         pytest.param(urllib3.exceptions.TimeoutError(), "network/timeout", "nothing", id="urllib3's timeout"),
         pytest.param(pooled(TimeoutError("x")), "network/timeout", "nothing", id="the system's timeout"),
-        pytest.param(requests.exceptions.InvalidURL("bad"), "network", "bad", id="without a cause"),
+        pytest.param(requests.exceptions.ConnectionError("bad"), "network", "bad", id="without a cause"),
         pytest.param(ValueError(), "network", "ValueError", id="without a word"),
         pytest.param(pooled(OSError("Tunnel connection failed: 407 No")), "authentication", "407", id="proxy, 407"),
         pytest.param(
@@ -73,6 +73,24 @@ def test_causes_in_a_circle_end() -> None:
 )
 def test_secrets_in_the_words_of_libraries_are_masked(said: str) -> None:
     assert "hunter2" not in words_of(failure(requests.ConnectionError(said)))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(requests.exceptions.InvalidHeader("Invalid header: 'Bearer hunter2\n'"), id="header"),
+        pytest.param(requests.exceptions.InvalidURL("Failed to parse: hunter2"), id="address"),
+        pytest.param(requests.exceptions.InvalidProxyURL("Failed to parse: hunter2"), id="proxy"),
+        pytest.param(urllib3.exceptions.LocationParseError("hunter2"), id="host"),
+        pytest.param(pooled(urllib3.exceptions.LocationParseError("hunter2")), id="host, below two layers"),
+        pytest.param(UnicodeEncodeError("latin-1", "hunter2\u20ac", 7, 8, "no"), id="text"),
+    ],
+)
+def test_what_cannot_be_sent_is_not_quoted(error: Exception) -> None:
+    made = failure(error)
+    assert made.code == "network"
+    assert "hunter2" not in words_of(made)
+    assert "cannot be sent" in made.message
 
 
 def test_escape_sequences_are_shown_escaped() -> None:

@@ -24,6 +24,14 @@ from getmodules.net.reach import address_class, no_further_in_than
         ("224.0.0.1", "private"),
         ("8.8.8.8", "public"),
         ("2606:4700::1111", "public"),
+        pytest.param("64:ff9b::a9fe:a9fe", "link-local", id="NAT64"),
+        pytest.param("64:ff9b::808:808", "public", id="NAT64 of a public one"),
+        pytest.param("64:ff9b:1::a9fe:a9fe", "private", id="NAT64 of a network of one's own"),
+        pytest.param("2002:a9fe:a9fe::1", "link-local", id="6to4"),
+        pytest.param("2002:808:808::1", "public", id="6to4 of a public one"),
+        pytest.param("::7f00:1", "private", id="IPv4-compatible"),
+        pytest.param("fec0::1", "private", id="site-local"),
+        pytest.param("192.0.0.192", "private", id="protocol assignments"),
     ],
 )
 def test_kinds_of_addresses(address: str, kind: str) -> None:

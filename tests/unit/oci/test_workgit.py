@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from getmodules.errors import (
     ConfigError,
     FetchError,
 )
+from getmodules.oci import workgit
 from getmodules.oci.workgit import public_source
 from getmodules.oci.worktree import select
 from getmodules.ports import Context, Progress
@@ -62,6 +65,88 @@ def test_nothing_that_the_repository_configures_runs(tmp_path: Path) -> None:
     os.utime(root / "main.tf", (1, 1))
     assert names(root, context_with(tmp_path)[0]) == set(FILES)
     assert not canary.exists()
+
+
+def _filter(root: Path, command: str, *, name: str = "evil", key: str = "clean") -> None:
+    write(root, {".git/info/attributes": f'* "filter={name}"\n' if " " in name else f"* filter={name}\n"})
+    git(root, "config", f"filter.{name}.required", "true")
+    with (root / ".git/config").open("a") as config:
+        config.write(f'[filter "{name}"]\n\t{key} = "{command}; cat"\n')
+    os.utime(root / "main.tf", (1, 1))
+
+
+def _included_filter(root: Path, command: str) -> None:
+    write(root, {".git/more": f'[FILTER "Evil.x"]\n\tCLEAN = "{command}; cat"\n', ".gitattributes": ""})
+    write(root, {".git/info/attributes": "* filter=Evil.x\n"})
+    git(root, "config", "include.path", "more")
+    os.utime(root / "main.tf", (1, 1))
+
+
+def _submodule(root: Path, command: str) -> None:
+    inner = repository(root.parent / "inner", FILES)
+    git(root, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "mod")
+    write(root, {".getmodulesignore": "mod"})
+    git(root, "commit", "-qam", "mod")
+    git(root / "mod", "config", "filter.evil.clean", f"{command}; cat")
+    write(root, {".git/modules/mod/info/attributes": "* filter=evil\n"})
+    os.utime(root / "mod/main.tf", (1, 1))
+
+
+def _partial_clone(root: Path, command: str, missing: str = "HEAD^{tree}") -> None:
+    for name, value in (
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.url", str(root)),
+        ("remote.origin.uploadpack", f"sh -c '{command}'"),
+        ("protocol.allow", "always"),
+        ("protocol.file.allow", "always"),
+    ):
+        git(root, "config", name, value)
+    lacking = git(root, "rev-parse", missing).decode().strip()
+    (root / ".git/index").unlink()  # it remembers trees; what is staged in its place differs from the commit
+    git(root, "add", "main.tf")
+    (root / ".git/objects" / lacking[:2] / lacking[2:]).unlink()
+
+
+@needs_git
+@pytest.mark.parametrize(
+    "arrange",
+    [
+        pytest.param(_filter, id="clean-filter"),
+        pytest.param(partial(_filter, key="process"), id="filter-process"),
+        pytest.param(partial(_filter, name="a=b"), id="filter-with-an-equals-sign-in-its-name"),
+        pytest.param(partial(_filter, name="evil.clean"), id="filter-with-a-dot-in-its-name"),
+        pytest.param(_included_filter, id="filter-of-an-included-file"),
+        pytest.param(_submodule, id="filter-of-a-submodule"),
+        pytest.param(_partial_clone, id="lazy-fetch-of-a-tree"),
+        pytest.param(partial(_partial_clone, missing="HEAD"), id="lazy-fetch-of-the-commit"),
+    ],
+)
+@pytest.mark.parametrize("lazy", ["git-knows-no-lazy-fetch", "git-of-today"])
+def test_no_command_of_the_configuration_runs(
+    tmp_path: Path, arrange: Any, lazy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = repository(tmp_path / "r", FILES)
+    canary = tmp_path / "canary"
+    arrange(root, f"touch {canary}")
+    canary.unlink(missing_ok=True)  # to arrange it may have run it
+    if lazy == "git-knows-no-lazy-fetch":
+        real = workgit._environment
+        monkeypatch.setattr(workgit, "_environment", lambda e: {**real(e), "GIT_NO_LAZY_FETCH": "0"})
+    with suppress(FetchError):  # what is missing is an error, or there is no revision
+        select(root, context_with(tmp_path)[0])
+    assert not canary.exists()
+
+
+@needs_git
+def test_a_filter_that_had_no_say_leaves_the_revision(tmp_path: Path) -> None:
+    """As that of git-lfs, which the user's configuration has for every repository."""
+    root = repository(tmp_path / "r", FILES)
+    for key, value in (("clean", "false"), ("process", "false"), ("required", "true")):
+        git(root, "config", f"filter.lfs.{key}", value)
+    os.utime(root / "main.tf", (1, 1))
+    assert select(root, context_with(tmp_path)[0]).revision is not None
 
 
 @needs_git
