@@ -145,7 +145,7 @@ def _refuse_where_a_verifier_needs_bytes(catalog: Catalog) -> None:
         if Gate.BYTES in verifier.gates and Gate.TREE not in verifier.gates:
             raise VerificationError(
                 f"the verifier {printable(verifier.name)!r} judges archives, and this is a directory",
-                hint=f"a verifier that serves the gate of trees as well can judge it; or --no-plugin {verifier.plugin.name}",
+                hint=f"a verifier with the gate of trees can judge it; or --no-plugin {verifier.plugin.name}",
             )
 
 

@@ -19,8 +19,11 @@ def variable_suffix(origin: Origin) -> str:
 
 
 def from_environment(environ: Mapping[str, str], origin: Origin) -> Credential | None:
+    if "_" in origin.host:
+        return None  # its variable is that of another host as well: my_host.example and my.host.example
     suffix = variable_suffix(origin)
-    secret = environ.get(TOKEN_PREFIX + suffix)
+    # The line end of the file that a token was read from is a usual accident, and never a part of it.
+    secret = environ.get(TOKEN_PREFIX + suffix, "").rstrip("\r\n")
     if not secret:
         return None
     return Credential(

@@ -18,7 +18,21 @@ from getmodules.redact import printable, redact
 _NO_TUNNEL = re.compile(r"Tunnel connection failed: (?P<status>\d{3})\b", re.ASCII)
 
 
+#: What cannot be sent at all. Their texts quote what is wrong, which may be a token or a password of a proxy.
+_UNSENDABLE = (
+    requests.exceptions.InvalidHeader,
+    requests.exceptions.InvalidURL,
+    urllib3.exceptions.LocationValueError,
+    UnicodeError,
+)
+
+
 def failure(error: BaseException) -> FetchError:
+    if any(isinstance(each, _UNSENDABLE) for each in _chain(error)):
+        return NetworkError(
+            "the request cannot be sent: its address, a header or the proxy has something in it that is not possible",
+            hint="look at the host's name, at the token or password, and at the variables that name a proxy",
+        )
     said = printable(redact(_innermost(error)), 300)
     tunnel = next(filter(None, (_NO_TUNNEL.match(str(each)) for each in _chain(error))), None)
     if tunnel is not None:

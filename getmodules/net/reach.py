@@ -14,15 +14,32 @@ from getmodules.errors import GetModulesError
 from getmodules.net.connections import AddressCheck
 
 
+#: What the world can reach at all. Of IPv6 that is one block, whatever a version of ``ipaddress`` knows of the others.
+_ROUTED = (ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("2000::/3"))
+#: Of which some versions of ``ipaddress`` know a few addresses only; clouds have services of theirs here.
+_PROTOCOLS = ipaddress.ip_network("192.0.0.0/24")
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+
 def address_class(address: str) -> str:
     """``public``, or the kind of network that the rest of the world cannot reach."""
     ip = ipaddress.ip_address(address.partition("%")[0])
-    ip = getattr(ip, "ipv4_mapped", None) or ip
+    if isinstance(ip, ipaddress.IPv6Address):
+        ip = _carried(ip) or ip
     if ip.is_loopback or ip.is_unspecified:
         return "loopback"
     if ip.is_link_local:
         return "link-local"
-    return "public" if ip.is_global and not ip.is_multicast else "private"
+    if not ip.is_global or ip.is_multicast or not any(ip in network for network in _ROUTED):
+        return "private"
+    return "private" if ip in _PROTOCOLS else "public"
+
+
+def _carried(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """The address that a translator or a tunnel makes of an IPv6 address on the way."""
+    if ip in _NAT64:
+        return ipaddress.IPv4Address(int(ip) & 0xFFFF_FFFF)
+    return ip.ipv4_mapped or ip.sixtofour
 
 
 def no_further_in_than(address: str | None, refusal: Callable[[str, str], GetModulesError]) -> AddressCheck:

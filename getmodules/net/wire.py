@@ -190,7 +190,7 @@ class Wire:
             watch.detach()
             if watch.ended is not None and not isinstance(error, KeyboardInterrupt):
                 raise watch.ended from None
-            if isinstance(error, (requests.RequestException, urllib3.exceptions.HTTPError, OSError)):
+            if isinstance(error, (requests.RequestException, urllib3.exceptions.HTTPError, OSError, UnicodeError)):
                 # Not ``from error``: what the libraries say has the whole URL in it, signatures and all.
                 raise self._unusable_file(url) or failure(error) from None
             raise

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from getmodules.errors import AuthenticationError
+from getmodules.errors import AuthenticationError, ConfigError
 from getmodules.net.session import Call, Grant, Session, origin_of
 from getmodules.net.wire import SMALL_BODY_BYTES, Answer
 from getmodules.oci import challenge as challenges
@@ -123,7 +123,7 @@ class Tokens:
                 raise _no_username(registry, credential)
             return _grant(registry, basic(credential.username, credential.secret))
         if credential is not None and credential.username is None and not credential.identity:
-            return _grant(registry, f"Bearer {credential.secret.reveal()}")
+            return _grant(registry, f"Bearer {_token_of(credential)}")
         scopes = _scopes(challenge, repository, actions)
         with self._lock:
             slot = self._slots.setdefault(_Key(registry, scopes), _Slot())
@@ -159,7 +159,7 @@ def _token_call(realm: str, service: str | None, scopes: frozenset[str], credent
             ("grant_type", "refresh_token"),
             ("client_id", CLIENT_ID),
             ("scope", " ".join(sorted(scopes))),
-            ("refresh_token", credential.secret.reveal()),
+            ("refresh_token", _token_of(credential)),
         ]
         return Call(
             method="POST",
@@ -189,7 +189,7 @@ def _read_token(answer: Answer, asked: float) -> _Token:
         seconds = optional(document, "expires_in", size, "the token")
     except StrictJsonError as error:
         raise _unusable(answer, str(error)) from None
-    if not text or not text.isascii() or not text.isprintable() or " " in text:
+    if not text or not _fits_header(text):
         raise _unusable(answer, "there is no token in it")
     # Less than the specification's minute makes no sense, and would mean a token for each request.
     return _Token(Secret(text), asked + max(_DEFAULT_SECONDS, seconds or 0))
@@ -231,8 +231,29 @@ def _bearer(token: _Token) -> str:
     return f"Bearer {token.secret.reveal()}"
 
 
+def _token_of(credential: Credential) -> str:
+    token = credential.secret.reveal()
+    if not _fits_header(token):
+        raise ConfigError(
+            f"the token of {printable(credential.found_in)} cannot be sent: there is something in it besides"
+            " printable ASCII characters",
+            hint="a blank, a line end or a byte order mark is easily copied along",
+        )
+    return token
+
+
+def _fits_header(token: str) -> bool:
+    return token.isascii() and token.isprintable() and " " not in token
+
+
 def basic(username: str, secret: Secret) -> str:
-    pair = f"{username}:{secret.reveal()}".encode()
+    if ":" in username:
+        raise ConfigError(
+            "a user name has a ':' in it, with which it cannot be sent",
+            hint="are the user name and the password in two places?",
+        )
+    # Bytes of the environment that are no UTF-8 are sent as they are.
+    pair = f"{username}:{secret.reveal()}".encode("utf-8", "surrogateescape")
     return "Basic " + base64.b64encode(pair).decode()
 
 

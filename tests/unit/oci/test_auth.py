@@ -9,14 +9,21 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from getmodules.deadline import Deadline
-from getmodules.errors import AuthenticationError, GetModulesError, InstallError, LimitExceededError, NetworkError
+from getmodules.errors import (
+    AuthenticationError,
+    ConfigError,
+    GetModulesError,
+    InstallError,
+    LimitExceededError,
+    NetworkError,
+)
 from getmodules.net.network import ClientNetwork
 from getmodules.net.session import Call, Grant, Session, origin_of
 from getmodules.net.settings import NetSettings
@@ -184,6 +191,43 @@ def test_a_lone_token_where_a_user_name_is_wanted_is_said() -> None:
         assert "GETMODULES_TOKEN_x" in error.message
         assert "user name" in error.message
         assert "st4t1c" not in words_of(error)
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        pytest.param("s3cr3t\n", id="line end"),
+        pytest.param("s3cr 3t", id="blank"),
+        pytest.param("\ufeffs3cr3t", id="byte order mark"),
+        pytest.param("s3cr3t\udcff", id="no text at all"),
+    ],
+)
+@pytest.mark.parametrize("identity", [False, True], ids=["bearer", "identity"])
+def test_a_token_that_cannot_be_sent_is_refused_and_not_shown(secret: str, identity: bool) -> None:
+    credential = Credential(secret=Secret(secret), identity=identity, found_in="GETMODULES_TOKEN_x")
+    with asking(credential) as client:
+        error = refusal(ConfigError, "config", client.answer)
+        assert "GETMODULES_TOKEN_x" in error.message
+        assert "s3cr" not in words_of(error)
+        assert client.service.asked == []
+
+
+@pytest.mark.parametrize(
+    ("password", "sent"),
+    [
+        pytest.param("pässwörd€", "ada:pässwörd€".encode(), id="UTF-8"),
+        pytest.param("p\udcff", b"ada:p\xff", id="bytes that are no UTF-8"),
+    ],
+)
+def test_a_password_need_not_be_ascii(password: str, sent: bytes) -> None:
+    with asking(replace(PASSWORD, secret=Secret(password)), 'Basic realm="x"') as client:
+        assert authorization(client.answer()) == "Basic " + base64.b64encode(sent).decode()
+
+
+def test_a_user_name_with_a_colon_is_refused() -> None:
+    with asking(replace(PASSWORD, username="ada:s3cr3t"), 'Basic realm="x"') as client:
+        error = refusal(ConfigError, "config", client.answer)
+        assert "s3cr3t" not in words_of(error)
 
 
 @pytest.mark.parametrize("challenge", ["Negotiate", "", "???"])
