@@ -13,6 +13,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from getmodules.errors import DestinationExistsError, InstallError
@@ -20,6 +21,8 @@ from getmodules.oserrors import install_error
 from getmodules.redact import printable
 
 _WORK_TREE_MARKS = (".git", ".hg", ".svn")
+#: How far below work trees are looked for: an accident is prevented, and a large module not searched for minutes.
+_DEPTH, _MOST_ENTRIES = 3, 10_000
 _MOUNT_TABLE = Path("/proc/self/mountinfo")
 _OCTAL_ESCAPE = re.compile(rb"\\([0-7]{3})")
 
@@ -108,9 +111,8 @@ class Destination:
             return "the root of the file system"
         if mount := _mount_at(self.path):
             return mount
-        for mark in _WORK_TREE_MARKS:
-            if os.path.lexists(self.path / mark):
-                return f"the root of a work tree (it has a {mark})"
+        if work_tree := _work_tree_at(self.path):
+            return work_tree
         for name, directory in _where_people_live():
             if _is_or_contains(status, directory):
                 return f"{name}, or a directory above it"
@@ -176,6 +178,34 @@ def _where_people_live() -> Iterator[tuple[str, Path]]:
         yield "the current directory", Path.cwd()
     except FileNotFoundError:
         pass  # it was removed
+
+
+def _work_tree_at(path: Path) -> str | None:
+    """Whether ``path`` is the root of a work tree, or has one not far below, in words."""
+    for mark in _WORK_TREE_MARKS:
+        if os.path.lexists(path / mark):
+            return f"the root of a work tree (it has a {mark})"
+    for directory, name in islice(_entries_below(path), _MOST_ENTRIES):
+        if name in _WORK_TREE_MARKS:
+            return f"a directory with a work tree inside ({printable(directory)!r} has a {name})"
+    return None
+
+
+def _entries_below(path: Path) -> Iterator[tuple[str, str]]:
+    """Directory and name of what lies below, level by level, as deep as work trees are looked for."""
+    level = [""]
+    for _ in range(_DEPTH + 1):
+        below: list[str] = []
+        for directory in level:
+            try:
+                with os.scandir(path / directory) as entries:
+                    for entry in entries:
+                        yield directory, entry.name
+                        if entry.is_dir(follow_symlinks=False):
+                            below.append(f"{directory}/{entry.name}".lstrip("/"))
+            except OSError:
+                continue  # it is closed to us, or gone: removing it will say so
+        level = below
 
 
 def _mount_at(path: Path) -> str | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from getmodules.below import directory_of, is_in_the_way
 from getmodules.errors import FetchError, NotFoundError
 from getmodules.redact import printable
 
@@ -22,17 +23,19 @@ class LocalFile:
     """The content of a file, exactly as many bytes as were there when it was listed.
 
     To iterate over it is to read it. Who writes it elsewhere may share its blocks instead (:meth:`opened`).
+    Below ``root`` it is never reached through a link, whatever its directories have become since.
     """
 
-    __slots__ = ("path", "size")
+    __slots__ = ("path", "root", "size")
 
-    def __init__(self, path: Path, size: int) -> None:
+    def __init__(self, path: Path, size: int, root: Path | None = None) -> None:
         self.path = path
         self.size = size
+        self.root = root
 
     def __iter__(self) -> Iterator[bytes]:
         total = 0
-        for chunk in read_file(self.path):
+        for chunk in read_file(self.path, self.root):
             total += len(chunk)
             if total > self.size:
                 break
@@ -42,7 +45,7 @@ class LocalFile:
 
     @contextmanager
     def opened(self) -> Iterator[int]:
-        fd = _open(self.path)
+        fd = _open(self.path, self.root)
         try:
             yield fd
         finally:
@@ -53,9 +56,12 @@ class LocalFile:
         return FetchError(f"{shown!r} changed while it was being copied", part="changed", hint="try again")
 
 
-def read_file(path: Path) -> Iterator[bytes]:
-    """The bytes of a regular file; a link or a fifo that took its place is an error, and never waited for."""
-    fd = _open(path)
+def read_file(path: Path, root: Path | None = None) -> Iterator[bytes]:
+    """The bytes of a regular file; a link or a fifo that took its place is an error, and never waited for.
+
+    So is a link in the place of a directory between ``root`` and the file.
+    """
+    fd = _open(path, root)
     try:
         while chunk := os.read(fd, CHUNK):
             yield chunk
@@ -65,9 +71,9 @@ def read_file(path: Path) -> Iterator[bytes]:
         os.close(fd)
 
 
-def _open(path: Path) -> int:
+def _open(path: Path, root: Path | None) -> int:
     try:
-        fd = os.open(path, _FLAGS)
+        fd = os.open(path, _FLAGS) if root is None else _open_below(root, path)
         try:
             if stat.S_ISREG(os.fstat(fd).st_mode):
                 return fd
@@ -75,9 +81,26 @@ def _open(path: Path) -> int:
             os.close(fd)
             raise
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise (unreadable if root is None else unreadable_below)(path, error) from error
     os.close(fd)
     raise FetchError(f"{printable(str(path), 500)!r} is not a regular file", part="unreadable")
+
+
+def _open_below(root: Path, path: Path) -> int:
+    name = "/".join(path.parts[len(root.parts) :])  # relative_to() takes as long as all the rest
+    with directory_of(root, name) as (prefix, directory):
+        return os.open(f"{prefix}{path.name}", _FLAGS, dir_fd=directory)
+
+
+def unreadable_below(path: Path, error: OSError) -> FetchError:
+    """Of a path that was listed: then a link on the way is one that was put there since."""
+    if is_in_the_way(error):
+        return FetchError(
+            f"{printable(str(path), 500)!r} is a link by now, or lies behind one",
+            part="unreadable",
+            hint="something changed it while it was being copied: try again",
+        )
+    return unreadable(path, error)
 
 
 def unreadable(path: Path, error: OSError) -> FetchError:

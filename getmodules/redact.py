@@ -24,9 +24,10 @@ _SEPARATORS = re.compile(r"[-_.]")
 
 _SCHEME = r"(?<![A-Za-z0-9+.-])(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)"
 _USERINFO = re.compile(rf"{_SCHEME}(?P<slashes>:/+)(?P<userinfo>[^/?#\s]*)@")
-#: A password with a ``/`` or a blank in it makes no valid address, and is a password all the same.
+#: A password with a ``/`` or a blank in it makes no valid address, and is a password all the same; so is one in an
+#: address whose scheme has lost its colon, or that has no scheme (``https//user:password@host``).
 _ODD_START = re.compile(
-    rf"(?:{_SCHEME}:/+|(?<![^\s'\"(:])[^\s/:@?&='\"(]*+//+)[^/?#\s:@]*+:(?!\d*+(?:[/?#\s'\",;.:)]|$))"
+    rf"(?:{_SCHEME}:/+|(?<![^\s'\"(:])(?:[^\s/:@?&='\"(]++|(?<!:))//+)[^/?#\s:@]*+:(?!\d*+(?:[/?#\s'\",;.:)]|$))"
 )
 _MORE_OF_IT = re.compile(r"(?:[^/?#\s@]*+@)*+")
 #: ``user:password@host:path``, as people write it who know the scp form. What may stand before a user is no part
@@ -119,7 +120,9 @@ def _mask_odd_passwords(text: str) -> str:
         if at < 0:
             break
         if elsewhere < password:
-            elsewhere = text.find("://", password) % (len(text) + 1)  # none: behind the end
+            elsewhere = text.find("://", password)
+            if elsewhere < 0:
+                elsewhere = len(text)
         after = start.start() + 1
         if at < elsewhere:
             more = _MORE_OF_IT.match(text, at + 1)

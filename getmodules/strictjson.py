@@ -27,7 +27,7 @@ Check = Callable[[Any, str], T]
 
 #: Deeper than any document of the protocols, shallow enough for every recursive reader.
 DEPTH: Final = 64
-#: What an index of 8 MiB holds twice over; each may take some hundred bytes of memory, and two of text.
+#: Well above what 8 MiB of tags come to. A value of two bytes of text may take a hundred and more of memory.
 VALUES: Final = 400_000
 #: What a signed 64-bit reader holds; Python alone would go on, in quadratic time.
 _LARGEST = 2**63 - 1

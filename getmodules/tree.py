@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from getmodules.localfile import LocalFile, unreadable
+from getmodules.below import directory_below, split
+from getmodules.localfile import LocalFile, unreadable, unreadable_below
 from getmodules.model import Kind, Member, Members
 
 
@@ -26,36 +27,52 @@ def walk(root: Path, leave_out: Callable[[str, bool], bool] = lambda path, direc
     while pending:
         below = pending.pop()
         directories = []
-        for name, status in _listing(root, below):
+        for name, status, target in _listing(root, below):
             path = f"{below}/{name}" if below else name
             kind = _kind(status.st_mode)
             if leave_out(path, kind is Kind.DIRECTORY):
                 continue
             if kind is Kind.DIRECTORY:
                 directories.append(path)
-                yield Member(path, Kind.DIRECTORY)
-            else:
-                yield member_at(root, path, status)
+            yield _member(root, path, status, target)
         pending.extend(reversed(directories))
 
 
-def member_at(root: Path, path: str, status: os.stat_result) -> Member:
-    """What lies at ``path``, given its own status: that of a link, not of what it leads to."""
+def member_at(root: Path, path: str) -> Member:
+    """What lies at ``path``: a link itself, not what it leads to. An OSError is for the caller to explain."""
+    parents, name = split(path)
+    with directory_below(root, parents) as (prefix, directory):
+        status = os.stat(f"{prefix}{name}", dir_fd=directory, follow_symlinks=False)
+        target = _target(prefix, name, directory, status)
+    return _member(root, path, status, target)
+
+
+def _listing(root: Path, below: str) -> list[tuple[str, os.stat_result, str]]:
+    """Names, their own status and, of a link, its target; in order. No part of ``below`` is a link, not even by now."""
+    try:
+        with (
+            directory_below(root, below.split("/") if below else ()) as (prefix, directory),
+            os.scandir(prefix if directory is None else directory) as entries,
+        ):
+            found = sorted((entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
+            return [(name, status, _target(prefix, name, directory, status)) for name, status in found]
+    except OSError as error:
+        raise (unreadable_below if below else unreadable)(root / below, error) from error
+
+
+def _target(prefix: str, name: str, directory: int | None, status: os.stat_result) -> str:
+    return os.readlink(f"{prefix}{name}", dir_fd=directory) if stat.S_ISLNK(status.st_mode) else ""
+
+
+def _member(root: Path, path: str, status: os.stat_result, target: str) -> Member:
     kind = _kind(status.st_mode)
     if kind is Kind.SYMLINK:
-        return Member(path, kind, target=_readlink(root / path))
+        return Member(path, kind, target=target)
     if kind is Kind.FILE:
         executable = bool(status.st_mode & 0o111)
-        return Member(path, kind, status.st_size, executable, partial(LocalFile, root / path, status.st_size))
+        size = status.st_size
+        return Member(path, kind, size, executable, partial(LocalFile, root / path, size, root))
     return Member(path, kind)
-
-
-def _listing(root: Path, below: str) -> list[tuple[str, os.stat_result]]:
-    try:
-        with os.scandir(root / below) as entries:
-            return sorted((entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
-    except OSError as error:
-        raise unreadable(root / below, error) from error
 
 
 def _kind(mode: int) -> Kind:
@@ -64,10 +81,3 @@ def _kind(mode: int) -> Kind:
     if stat.S_ISDIR(mode):
         return Kind.DIRECTORY
     return Kind.SYMLINK if stat.S_ISLNK(mode) else Kind.SPECIAL
-
-
-def _readlink(path: Path) -> str:
-    try:
-        return os.readlink(path)
-    except OSError as error:
-        raise unreadable(path, error) from error

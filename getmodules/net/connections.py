@@ -11,6 +11,8 @@ from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
+from getmodules.net.proxies import authorization
+
 #: Connections kept for each host: as many as run side by side.
 POOL_SIZE = 32
 
@@ -28,6 +30,9 @@ class Adapter(HTTPAdapter):
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         super().init_poolmanager(*args, **kwargs)
         self.poolmanager.pool_classes_by_scheme = self._pool_classes
+
+    def proxy_headers(self, proxy: str) -> dict[str, str]:
+        return authorization(proxy)
 
     def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
         manager = super().proxy_manager_for(proxy, **kwargs)

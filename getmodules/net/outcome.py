@@ -7,7 +7,6 @@ from email.utils import parsedate_to_datetime
 
 from getmodules.errors import AuthenticationError, FetchError, NetworkError, NotFoundError, RateLimitedError
 from getmodules.net.wire import Answer, shown_host
-from getmodules.redact import printable, redact
 
 #: Worth another try: the server, or something on the way, says that it is its own fault, or not now.
 TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -36,7 +35,7 @@ def failed(answer: Answer, *, had_credentials: bool, explain: str = "") -> Fetch
 def body_text(answer: Answer) -> str:
     """The beginning of an error body, for people."""
     text = answer.read_some(_SHOWN_BODY_BYTES).decode("utf-8", "replace")
-    return printable(redact(" ".join(text.split())), 300)
+    return answer.shown(" ".join(text.split()), 300)
 
 
 def retry_after(answer: Answer) -> float | None:

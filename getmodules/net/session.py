@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 from getmodules.address import check_url
 from getmodules.errors import AddressError, FetchError, NetworkError, RateLimitedError, UnsafeContentError
@@ -20,13 +20,15 @@ from getmodules.net.outcome import TRANSIENT, body_text, failed, retry_after
 from getmodules.net.reach import no_further_in_than
 from getmodules.net.wire import Answer, Wire, shown_host
 from getmodules.ports import Context, Origin
-from getmodules.redact import MASK, Secret, printable, redact
+from getmodules.redact import MASK, Secret
 
 MAX_REDIRECTS = 10
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PORTS = {"http": 80, "https": 443}
-#: Shorter ones are words like Basic, whose masking would only puzzle.
-_SHORTEST_SECRET = 7
+#: Shorter ones would be masked within words everywhere, which tells more than it hides.
+_SHORTEST_SECRET = 4
+#: As long as servers themselves take a URL to be.
+_LONGEST_LOCATION = 8_192
 _REPLAYABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 
 
@@ -50,9 +52,10 @@ class Grant:
     def mask(self, text: str) -> str:
         """``text`` without the secrets of the request, should a server send them back to us."""
         for value in (*self.headers.values(), *(secret.reveal() for secret in self.in_body)):
-            for secret in (value, *value.split(), *_basic_password(value)):
+            # The last word: before it is the name of a scheme, which is no secret.
+            for secret in (value, *value.split()[-1:], *_basic_password(value)):
                 if len(secret) >= _SHORTEST_SECRET:
-                    text = text.replace(secret, MASK)
+                    text = text.replace(secret, MASK).replace(quote(secret, safe=""), MASK)
         return text
 
 
@@ -84,13 +87,11 @@ class Call:
     #: A body that must be no larger than this is read as part of the call, so that a broken one is asked for again.
     read: int | None = None
 
+    def mask(self, text: str) -> str:
+        return self.grant.mask(text) if self.grant else text
+
     def shows_credentials_to(self, url: str) -> bool:
         return self.grant is not None and not self.grant.anonymous and origin_of(url) == self.grant.origin
-
-    def said(self, answer: Answer) -> str:
-        """What the body of an error says, without our own secrets should they be in it."""
-        text = self.explain(answer)
-        return self.grant.mask(text) if self.grant else text
 
     @property
     def may_replay(self) -> bool:
@@ -120,7 +121,9 @@ class Session:
             if answer.status < 300 or answer.status in call.accept:
                 return answer
             wait = retry_after(answer)
-            failure = failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=call.said(answer))
+            failure = failed(
+                answer, had_credentials=call.shows_credentials_to(answer.url), explain=call.explain(answer)
+            )
             answer.close()
             if last or answer.status not in TRANSIENT or not self._may_wait(wait, failure, context):
                 raise failure
@@ -131,7 +134,7 @@ class Session:
         if wait is None or (wait <= self.settings.longest_wait_seconds and wait < context.deadline.remaining()):
             return True
         if isinstance(error, RateLimitedError):
-            error.hint = f"the server asks to wait for {wait:,.0f} seconds; {error.hint}"
+            error.hint = f"the server asks to wait for {_rounded(wait)}; {error.hint}"
         return False
 
     def pause(self, attempt: int, wait: float | None, context: Context) -> None:
@@ -150,7 +153,9 @@ class Session:
             if call.grant is not None and origin_of(url) == call.grant.origin:
                 headers.update(call.grant.headers)
             sent = body() if callable(body) else body
-            answer = self._wire.exchange(method, url, context, headers=headers, body=sent, check_address=check)
+            answer = self._wire.exchange(
+                method, url, context, headers=headers, body=sent, check_address=check, mask=call.mask
+            )
             if answer.status not in _REDIRECTS or answer.status in call.accept or "Location" not in answer.headers:
                 return answer
             answer.close()
@@ -164,6 +169,11 @@ class Session:
         raise FetchError(f"more than {MAX_REDIRECTS} redirects, the last to {shown_host(url)}", part="too-many-hops")
 
 
+def _rounded(seconds: float) -> str:
+    """For people; not digit by digit, which could be those of a secret that the server was sent."""
+    return f"{seconds:.0f} seconds" if seconds < 100 else f"about {max(2, round(seconds / 60)):,} minutes"
+
+
 def _too_far_in(url: str, kind: str, address: str) -> UnsafeContentError:
     return UnsafeContentError(
         f"{shown_host(url)} redirects to the {kind} address {address}, which is further in than it is itself",
@@ -173,19 +183,27 @@ def _too_far_in(url: str, kind: str, address: str) -> UnsafeContentError:
 
 def redirect_target(answer: Answer) -> str:
     """Where an answer sends us; only by http and https, and from https never back to http."""
-    return checked_target(answer.url, answer.headers["Location"])
+    return checked_target(answer, answer.headers["Location"])
 
 
-def checked_target(url: str, location: str) -> str:
-    """``location``, relative to ``url``, as an address that may be followed."""
-    shown = printable(redact(location))
+def checked_target(answer: Answer, location: str) -> str:
+    """``location``, relative to where the answer came from, as an address that may be followed."""
+    url = answer.url
+    if len(location) > _LONGEST_LOCATION:
+        raise UnsafeContentError(
+            f"{shown_host(url)} redirects to an address of {len(location):,} characters", part="elsewhere"
+        )
+    shown = answer.shown(location)
     if not location.isprintable() or "\\" in location or " " in location:
         raise UnsafeContentError(f"{shown_host(url)} redirects to {shown!r}, which is no clean URL", part="elsewhere")
     try:
         target = urljoin(url, location).partition("#")[0]
         parts = urlsplit(target)
-    except ValueError as error:
-        raise UnsafeContentError(f"{shown_host(url)} redirects to {shown!r}: {error}", part="elsewhere") from error
+    except ValueError:
+        # Its text quotes a part of the location, in which no secret would be known again.
+        raise UnsafeContentError(
+            f"{shown_host(url)} redirects to {shown!r}, which is no URL", part="elsewhere"
+        ) from None
     if parts.scheme not in _PORTS:
         raise UnsafeContentError(
             f"{shown_host(url)} redirects to {shown!r}; only http and https are followed", part="elsewhere"
@@ -196,8 +214,10 @@ def checked_target(url: str, location: str) -> str:
         checked = check_url(f"{parts.scheme}://{parts.netloc}/")
     except AddressError as error:
         raise UnsafeContentError(
-            f"{shown_host(url)} redirects to {shown!r}: {error.message}", part="elsewhere"
-        ) from error
+            f"{shown_host(url)} redirects to {shown!r}, which names no host and port that are possible",
+            part="elsewhere",
+            hint=error.hint,
+        ) from None
     if checked.userinfo:
         raise UnsafeContentError(f"{shown_host(url)} redirects to an address with a user name in it", part="elsewhere")
     return target

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
+from getmodules.net.proxies import usable
+
 #: The variables that name a file with certificate authorities, the first that is set wins. ``SSL_CERT_FILE``
 #: comes first because every tool on a machine reads it; requests' own names are kept for its users.
 CA_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
@@ -65,7 +67,9 @@ class NetSettings:
     def proxy_for(self, url: str) -> str | None:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or {"http": 80, "https": 443}[parts.scheme]
-        return None if self._goes_direct(host, port) else self.proxies.get(parts.scheme)
+        proxy = None if self._goes_direct(host, port) else self.proxies.get(parts.scheme)
+        # Not before it is used: offline, a broken variable is nobody's business.
+        return None if proxy is None else usable(proxy, parts.scheme)
 
     def _goes_direct(self, host: str, port: int) -> bool:
         return any(_matches(entry, host, port) for entry in self.no_proxy)
@@ -88,7 +92,7 @@ def _proxies(environ: Mapping[str, str]) -> Mapping[str, str]:
         # A CGI script gets the header `Proxy:` of anybody's request as HTTP_PROXY.
         if scheme == "https" or "REQUEST_METHOD" not in environ:
             names.insert(1, f"{scheme.upper()}_PROXY")
-        value = next((environ[name] for name in names if environ.get(name)), None)
+        value = next((environ[name] for name in names if environ.get(name)), "").strip()
         if value:
             found[scheme] = value if "://" in value else f"http://{value}"
     return MappingProxyType(found)

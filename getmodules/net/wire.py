@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,7 +25,7 @@ from getmodules.net.failures import failure
 from getmodules.net.settings import NetSettings
 from getmodules.net.watch import Guardian, Watch
 from getmodules.ports import Context
-from getmodules.redact import printable
+from getmodules.redact import printable, redact
 from getmodules.version import VERSION
 
 _log = logging.getLogger("getmodules")
@@ -35,14 +35,23 @@ PIECE_BYTES = MIB
 #: Error bodies, token answers: what is read for people or as one value.
 SMALL_BODY_BYTES = MIB
 
+#: Makes the secrets of a request in a text unreadable.
+Mask = Callable[[str], str]
+
 
 class Answer:
     """What a server said. Close it, or read it to the end."""
 
     def __init__(
-        self, response: requests.Response, watch: Watch, guardian: Guardian, address: str | None = None
+        self,
+        response: requests.Response,
+        watch: Watch,
+        guardian: Guardian,
+        address: str | None = None,
+        mask: Mask = str,
     ) -> None:
         self._response = response
+        self.mask = mask
         #: The server's own address; ``None`` behind a proxy.
         self.address = address
         self._watch = watch
@@ -51,14 +60,37 @@ class Answer:
         self.status: int = response.status_code
         self.url: str = response.url
         self.headers: Mapping[str, str] = response.headers
-        self.length = _check_framing(response)
+        self.length = self._check_framing()
         self._check_encoding()
 
-    def _check_encoding(self) -> None:
-        encoding = self.headers.get("Content-Encoding", "identity").strip().lower()
-        if encoding not in ("", "identity"):
+    def shown(self, text: str, limit: int = 200) -> str:
+        """What the server said, for people: a server may send our own secrets back to us."""
+        return printable(redact(self.mask(text)), limit)
+
+    def _check_framing(self) -> int | None:
+        """The announced length; ``None`` where the body says itself when it ends."""
+        response = self._response
+        original = response.raw._original_response
+        if original is not None and original.msg.defects:
+            raise NetworkError("the headers of the answer are broken, or end in the middle")
+        headers = response.raw.headers
+        lengths = headers.getlist("Content-Length")
+        if len(lengths) > 1 or (lengths and headers.getlist("Transfer-Encoding")):
             raise NetworkError(
-                f"the server sent the body as {printable(encoding)}, which was not asked for",
+                "the answer announces its length twice", hint="the server or a proxy on the way is at fault"
+            )
+        if not lengths:
+            return None
+        if not (lengths[0].isascii() and lengths[0].isdigit()):
+            raise NetworkError(f"the answer announces the length {self.shown(lengths[0])!r}")
+        no_body = response.request.method == "HEAD" or response.status_code in (204, 304)
+        return 0 if no_body else int(lengths[0])
+
+    def _check_encoding(self) -> None:
+        encoding = self.headers.get("Content-Encoding", "identity").strip()
+        if encoding.lower() not in ("", "identity"):
+            raise NetworkError(
+                f"the server sent the body as {self.shown(encoding)}, which was not asked for",
                 hint="its digest would be of other bytes; the server or a proxy on the way is at fault",
             )
 
@@ -123,23 +155,6 @@ class Answer:
         self._response.close()
 
 
-def _check_framing(response: requests.Response) -> int | None:
-    """The announced length; ``None`` where the body says itself when it ends."""
-    original = response.raw._original_response
-    if original is not None and original.msg.defects:
-        raise NetworkError("the headers of the answer are broken, or end in the middle")
-    headers = response.raw.headers
-    lengths = headers.getlist("Content-Length")
-    if len(lengths) > 1 or (lengths and headers.getlist("Transfer-Encoding")):
-        raise NetworkError("the answer announces its length twice", hint="the server or a proxy on the way is at fault")
-    if not lengths:
-        return None
-    if not (lengths[0].isascii() and lengths[0].isdigit()):
-        raise NetworkError(f"the answer announces the length {printable(lengths[0])!r}")
-    no_body = response.request.method == "HEAD" or response.status_code in (204, 304)
-    return 0 if no_body else int(lengths[0])
-
-
 def shown_place(url: str) -> str:
     """Host and path: the query of a signed URL is a credential."""
     return f"{shown_host(url)}{printable(urlsplit(url).path, 500)}"
@@ -164,6 +179,7 @@ class Wire:
         headers: Mapping[str, str] | None = None,
         body: bytes | SizedBody | None = None,
         check_address: AddressCheck | None = None,
+        mask: Mask = str,
     ) -> Answer:
         """Send one request and take the headers of its answer. Raises ``NetworkError`` where none comes."""
         context.checkpoint()
@@ -177,11 +193,18 @@ class Wire:
         try:
             sent = WatchedBody(body, watch) if isinstance(body, SizedBody) else body
             response = self._send(method, url, context, headers or {}, sent)
-            _log.debug("%s %s: %d %s", method, shown_place(url), response.status_code, printable(response.reason or ""))
+            _log.debug(
+                "%s %s: %d %s",
+                method,
+                shown_place(mask(url)),
+                response.status_code,
+                printable(redact(mask(response.reason or ""))),
+            )
             try:
                 if watch.ended is not None:
                     raise watch.ended
-                return Answer(response, watch, self._guardian, self._local.address if is_direct else None)
+                address = self._local.address if is_direct else None
+                return Answer(response, watch, self._guardian, address, mask)
             except BaseException:
                 response.close()
                 raise

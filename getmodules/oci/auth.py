@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from getmodules.errors import AuthenticationError, ConfigError
 from getmodules.net.session import Call, Grant, Session, origin_of
-from getmodules.net.wire import SMALL_BODY_BYTES, Answer
+from getmodules.net.wire import SMALL_BODY_BYTES, Answer, Mask
 from getmodules.oci import challenge as challenges
 from getmodules.oci.challenge import Challenge
 from getmodules.oci.realm import check_realm
@@ -51,10 +51,11 @@ class _Token:
 
 @dataclass(frozen=True, slots=True)
 class _Wish:
-    """What a registry has asked for, and from which address."""
+    """What a registry has asked for, from which address, and what is to be hidden of it."""
 
     challenge: Challenge
     address: str | None
+    mask: Mask
 
 
 @dataclass(slots=True)
@@ -99,7 +100,7 @@ class Tokens:
         challenge = challenges.choose(challenges.parse(refusal.headers.get("WWW-Authenticate", "")))
         if challenge is None:
             return None
-        wish = _Wish(challenge, refusal.address)
+        wish = _Wish(challenge, refusal.address, refusal.mask)
         granted = self._grant(wish, registry, repository, actions, refused, context)
         with self._lock:
             self._known[registry] = replace(wish, challenge=_for_any_repository(challenge))
@@ -144,7 +145,7 @@ class Tokens:
         context: Context,
     ) -> _Token:
         realm = wish.challenge.parameters.get("realm", "")
-        check_address = check_realm(realm, registry, wish.address)
+        check_address = check_realm(realm, registry, wish.address, wish.mask)
         call = _token_call(realm, wish.challenge.parameters.get("service"), scopes, credential)
         call = replace(call, replayable=True, check_address=check_address, read=SMALL_BODY_BYTES)
         asked = time.monotonic()
@@ -188,7 +189,7 @@ def _read_token(answer: Answer, asked: float) -> _Token:
         text = next(filter(None, (optional(document, name, string, "the token") for name in names)), None)
         seconds = optional(document, "expires_in", size, "the token")
     except StrictJsonError as error:
-        raise _unusable(answer, str(error)) from None
+        raise _unusable(answer, answer.shown(str(error))) from None
     if not text or not _fits_header(text):
         raise _unusable(answer, "there is no token in it")
     # Less than the specification's minute makes no sense, and would mean a token for each request.
@@ -196,7 +197,7 @@ def _read_token(answer: Answer, asked: float) -> _Token:
 
 
 def _unusable(answer: Answer, why: str) -> AuthenticationError:
-    kind = printable(answer.headers.get("Content-Type", "no content type"))
+    kind = answer.shown(answer.headers.get("Content-Type", "no content type"))
     return AuthenticationError(
         f"the token service's answer cannot be used: {why}",
         hint=f"it sent {kind}; is a login page or proxy in between?",

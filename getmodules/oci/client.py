@@ -28,6 +28,7 @@ from getmodules.errors import (
 from getmodules.net.body import SizedBody
 from getmodules.net.download import Download
 from getmodules.net.outcome import failed
+from getmodules.net.reach import no_further_in_than
 from getmodules.net.session import Call, Session, checked_target, origin_of
 from getmodules.net.wire import Answer
 from getmodules.oci import artifact
@@ -42,7 +43,7 @@ from getmodules.oci.repository import (
 )
 from getmodules.oci.upload import Upload, check_stored
 from getmodules.ports import Context
-from getmodules.redact import printable, redact
+from getmodules.redact import printable
 from getmodules.strictjson import StrictJsonError, array_of, loads, mapping, optional, required, string
 
 MAX_PAGES = 1_000
@@ -103,8 +104,12 @@ class RegistryClient(Registry):  # type: ignore[misc]
         accept: frozenset[int] = frozenset(),
         read: int | None = None,
         replayable: bool | None = None,
+        named_from: str | None = None,
     ) -> Answer:
-        """One request with the grant that its origin wants; asked for once more with what a 401 wants."""
+        """One request with the grant that its origin wants; asked for once more with what a 401 wants.
+
+        Elsewhere than at the registry, ``url`` leads no further in than the address from which it was named.
+        """
         registry = origin_of(f"{self.prefix}://{self.hostname}/")
         grant = self._tokens.grant(registry, self._repository, self._actions, context)
         call = Call(
@@ -117,20 +122,27 @@ class RegistryClient(Registry):  # type: ignore[misc]
             explain=explain_error,
             read=read,
             replayable=replayable,
+            check_address=None if origin_of(url) == registry else no_further_in_than(named_from, self._too_far_in),
         )
         answer = self._session.send(call, context)
         # Only the registry itself is answered: a 401 from where it redirected to is nobody we know.
         if answer.status == 401 and origin_of(answer.url) == registry:
-            said = call.said(answer)
+            said = call.explain(answer)
             wanted = self._tokens.answer_to(answer, self._repository, self._actions, grant, context)
             if wanted is None:
                 raise failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=said)
             call = replace(call, grant=wanted)
             answer = self._session.send(call, context)
         if answer.status == 401:
-            raise failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=call.said(answer))
+            raise failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=call.explain(answer))
         self._warn(answer)
         return answer
+
+    def _too_far_in(self, kind: str, address: str) -> UnsafeContentError:
+        return UnsafeContentError(
+            f"{printable(self.hostname)} leads to the {kind} address {address}, which is further in than it is itself",
+            part="elsewhere",
+        )
 
     # -------------------------------------------------------------------------------------------- reading
 
@@ -141,6 +153,8 @@ class RegistryClient(Registry):  # type: ignore[misc]
         if answer.status != 200:
             raise NetworkError(f"{printable(self.hostname)} answered {answer.status} when it was asked for a manifest")
         media_type = answer.headers.get("Content-Type", "").partition(";")[0].strip()
+        if media_type not in MANIFEST_TYPES:
+            media_type = answer.shown(media_type)  # it is for an error only
         return RawManifest(media_type=media_type, body=answer.read(MANIFEST_BYTES))
 
     def blob(self, descriptor: Descriptor, context: Context) -> Iterable[bytes]:
@@ -219,10 +233,10 @@ class RegistryClient(Registry):  # type: ignore[misc]
 
     def _pages(self, url: str, what: str, context: Context) -> Iterator[tuple[dict[str, Any], str]]:
         """All pages of a list: relative to the request, on the same origin, and not without end."""
-        seen = set()
+        seen, named_from = set(), None
         for _ in range(MAX_PAGES):
             seen.add(url)
-            answer = self.do_request(url, "GET", context=context, read=_LIST_BYTES)
+            answer = self.do_request(url, "GET", context=context, read=_LIST_BYTES, named_from=named_from)
             following = _next_page(answer)
             try:
                 yield mapping(loads(answer.read(_LIST_BYTES), what, _LIST_BYTES), what), what
@@ -232,7 +246,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
                 return
             if following in seen:
                 raise NetworkError(f"{printable(self.hostname)} sends {what} in a circle")
-            url = following
+            url, named_from = following, answer.address
         raise NetworkError(f"{printable(self.hostname)} sends {what} in more than {MAX_PAGES:,} pages")
 
     def _url(self, path: str) -> str:
@@ -242,7 +256,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
         """``Warning: 299`` is how a registry speaks to people."""
         for warning in _WARNING.finditer(answer.headers.get("Warning", "")[:8_192]):
             said = re.sub(r"\\(.)", r"\1", warning["text"])
-            self._notice(f"{printable(self.hostname)}: {printable(redact(said))}")
+            self._notice(f"{printable(self.hostname)}: {answer.shown(said)}")
 
 
 def explain_error(answer: Answer) -> str:
@@ -252,9 +266,9 @@ def explain_error(answer: Answer) -> str:
         document = mapping(loads(text, "the error", 8_192), "the error")
         errors = required(document, "errors", array_of(mapping), "the error")
         said = [": ".join(filter(None, (str(e.get("code", "")), str(e.get("message", ""))))) for e in errors]
-        return printable(redact("; ".join(said)), 300)
+        return answer.shown("; ".join(said), 300)
     except StrictJsonError:
-        return printable(redact(" ".join(text.decode("utf-8", "replace").split())), 300)
+        return answer.shown(" ".join(text.decode("utf-8", "replace").split()), 300)
 
 
 def _next_page(answer: Answer) -> str | None:
@@ -264,7 +278,7 @@ def _next_page(answer: Answer) -> str | None:
     match = _LINK.search(link[:8_192])
     if match is None:
         return None
-    target = checked_target(answer.url, match["target"])
+    target = checked_target(answer, match["target"])
     if origin_of(target) != origin_of(answer.url):
         raise UnsafeContentError("the registry continues its list on another host", part="elsewhere")
     return target

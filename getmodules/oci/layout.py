@@ -6,6 +6,7 @@ read as they are, and what they put into ``index.json`` survives our writing.
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -176,8 +177,8 @@ class Layout:
 
     def _found(self, context: Context) -> Files:
         try:
-            if not self._path.is_dir():
-                self._path.stat()
+            # Asked once: between two questions somebody else may make the layout.
+            if not stat.S_ISDIR(self._path.stat().st_mode):
                 return TarFiles(self._path, context)
             if next(self._path.iterdir(), None) is None:
                 raise self._missing()

@@ -5,19 +5,19 @@ The layout itself may be reached through links, since its path is the user's; wh
 
 from __future__ import annotations
 
-import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Protocol, Self
 
 from getmodules.archive.paths import member_path
 from getmodules.archive.tar import read_offsets
-from getmodules.digest import Digest
+from getmodules.below import directory_of, is_in_the_way
+from getmodules.digest import STRONG, Digest
 from getmodules.errors import FetchError, UnsafeContentError
-from getmodules.limits import metadata_exceeded
+from getmodules.limits import METADATA_BYTES, metadata_exceeded
 from getmodules.localfile import CHUNK, unreadable
 from getmodules.model import Archive, Kind
 from getmodules.ports import Context
@@ -25,12 +25,15 @@ from getmodules.redact import printable
 
 MARK = "oci-layout"
 INDEX = "index.json"
+#: The files that a layout consists of. All others are passed over, and their names, of any length, forgotten.
+_OF_A_LAYOUT = re.compile(
+    "|".join([re.escape(MARK), re.escape(INDEX), *(f"blobs/{name}/[0-9a-f]{{{n}}}" for name, n in STRONG.items())])
+)
+#: Roughly what remembering one file takes, besides its name.
+_PLACE_BYTES = 256
 _READ = os.O_RDONLY
 for _name in ("O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK", "O_BINARY"):
     _READ |= getattr(os, _name, 0)
-_DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
-_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_BELOW = os.open in os.supports_dir_fd
 
 
 class Files(Protocol):
@@ -98,35 +101,6 @@ class DirectoryFiles:
         return Part(os.fdopen(descriptor, "rb", buffering=0), status.st_size, shown)
 
 
-@contextmanager
-def directory_of(root: Path, name: str) -> Iterator[tuple[str, int | None]]:
-    """The directory that ``name`` lies in: a prefix for paths, and the descriptor that they are relative to.
-
-    No component below ``root`` is a link. Where the system has no calls below a descriptor, the links that are
-    there now are refused.
-    """
-    parents = name.split("/")[:-1]
-    if not _BELOW:
-        path = root
-        for parent in parents:
-            path = path / parent
-            if path.is_symlink():
-                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-        if (path / name.rpartition("/")[2]).is_symlink():
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
-        yield f"{path}{os.sep}", None
-        return
-    directory = os.open(root, _DIRECTORY)
-    try:
-        for parent in parents:
-            inner = os.open(parent, _DIRECTORY | _NOFOLLOW, dir_fd=directory)
-            os.close(directory)
-            directory = inner
-        yield "", directory
-    finally:
-        os.close(directory)
-
-
 class TarFiles:
     """A tar of a layout: where each file begins, found in one pass over the headers."""
 
@@ -149,27 +123,32 @@ class TarFiles:
 
 
 def _places(path: Path, context: Context) -> dict[str, tuple[int, int]]:
-    """Every file by its name, with its offset and size; bounded by the limit on entries."""
+    """Every file of the layout by its name, with its offset and size; bounded by the limit on entries and in memory."""
     try:
         archive = Archive(path=path, size=path.stat().st_size, digests={})
     except OSError as error:
         raise unreadable(path, error) from error
     places: dict[str, tuple[int, int]] = {}
+    remembered = 0
     for number, (member, offset) in enumerate(read_offsets(archive, context), start=1):
         if number > context.limits.entries:
             raise context.limits.exceeded("entries", "the files in the tar of the layout")
         if member.kind is not Kind.FILE:
             continue
         name = member_path(member.name)
+        if not _OF_A_LAYOUT.fullmatch(name):
+            continue
         if name in places:
             raise UnsafeContentError(f"the tar has two files of the name {printable(name)!r}", part="ambiguous-archive")
+        remembered += len(name) + _PLACE_BYTES
+        if remembered > METADATA_BYTES:
+            raise metadata_exceeded("the names in the tar of the layout")
         places[name] = (offset, member.size or 0)
     return places
 
 
 def _not_opened(shown: str, error: OSError) -> FetchError:
-    # A link makes ELOOP as the last component, and ENOTDIR before (O_DIRECTORY looks at the link itself).
-    if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK):
+    if is_in_the_way(error):
         return _irregular(shown)
     return FetchError(f"cannot read {shown!r}: {error.strerror}", part="unreadable")
 

@@ -14,11 +14,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from getmodules.below import directory_of
 from getmodules.digest import Digest
 from getmodules.errors import DigestMismatchError
 from getmodules.locking import Lock, try_lock
 from getmodules.oci import artifact
-from getmodules.oci.layoutfiles import INDEX, MARK, DirectoryFiles, blob_name, directory_of
+from getmodules.oci.layoutfiles import INDEX, MARK, DirectoryFiles, blob_name
 from getmodules.oci.layoutindex import INDEX_BYTES, Index
 from getmodules.oci.repository import Descriptor, RawManifest, occupied
 from getmodules.oserrors import install_error, translated

@@ -11,21 +11,25 @@ from getmodules.errors import AddressError, AuthenticationError
 from getmodules.net.connections import AddressCheck
 from getmodules.net.reach import no_further_in_than
 from getmodules.net.session import origin_of
+from getmodules.net.wire import Mask
 from getmodules.ports import Origin
 from getmodules.redact import printable, redact
 
 
-def check_realm(realm: str, registry: Origin, address: str | None) -> AddressCheck | None:
+def check_realm(realm: str, registry: Origin, address: str | None, mask: Mask = str) -> AddressCheck | None:
     """Refuse a realm that may not be asked; else the check of the address that it means, where it needs one.
 
-    ``address`` is the one under which the registry answered, ``None`` behind a proxy.
+    ``address`` is the one under which the registry answered, ``None`` behind a proxy. ``mask`` hides
+    what the realm has of our own secrets, should it be shown.
     """
-    shown = printable(redact(realm))
+    shown = printable(redact(mask(realm)))
     try:
         url = check_url(realm.partition("?")[0])
     except AddressError as error:
         raise AuthenticationError(
-            f"the registry names a realm that cannot be used, {shown!r}: {error.message}"
+            # Not its message: that quotes a part of the realm, in which no secret would be known again.
+            f"the registry names a realm that cannot be used: {shown!r}",
+            hint=error.hint,
         ) from None
     if url.scheme not in ("http", "https") or not url.host or "#" in realm:
         raise AuthenticationError(f"the registry names a realm that is no web address: {shown!r}")

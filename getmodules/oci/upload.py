@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from getmodules.digest import Digest
@@ -17,7 +18,6 @@ from getmodules.net.outcome import TRANSIENT
 from getmodules.net.session import Session, checked_target
 from getmodules.net.wire import Answer
 from getmodules.ports import Context
-from getmodules.redact import printable
 
 CHUNK_BYTES = 64 << 20
 #: A registry that wants larger chunks is not believed: it wants the blob in one.
@@ -38,7 +38,16 @@ class Request(Protocol):
         headers: Mapping[str, str] | None = None,
         accept: frozenset[int] = frozenset(),
         replayable: bool | None = None,
+        named_from: str | None = None,
     ) -> Answer: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Onward:
+    """Where an upload goes on, and the address of who said so: ``None`` behind a proxy."""
+
+    url: str
+    named_from: str | None
 
 
 class Upload:
@@ -100,23 +109,24 @@ class Upload:
 
     # ------------------------------------------------------------------------------------------- in one
 
-    def _finish(self, location: str, body: Callable[[], SizedBody] | None) -> None:
+    def _finish(self, location: _Onward, body: Callable[[], SizedBody] | None) -> None:
         """The closing PUT, with all of the blob or with what is left of it, which is nothing."""
         answer = self._request(
-            f"{location}{'&' if '?' in location else '?'}digest={self._digest}",
+            f"{location.url}{'&' if '?' in location.url else '?'}digest={self._digest}",
             "PUT",
             data=body or b"",
             headers=_BODY_TYPE,
             accept=frozenset({413, *TRANSIENT}),
             # A part of it may be in the session already, and would be there twice.
             replayable=False,
+            named_from=location.named_from,
         )
         _refuse(answer)
         check_stored(answer, self._digest)
 
     # --------------------------------------------------------------------------------------- in chunks
 
-    def _send_chunks(self, location: str, length: int) -> str:
+    def _send_chunks(self, location: _Onward, length: int) -> _Onward:
         """All chunks; where the closing PUT goes. A chunk that was cut is continued where the registry has it."""
         sent, failures = 0, 0
         while sent < self._size:
@@ -136,14 +146,15 @@ class Upload:
             sent = now
         return location
 
-    def _send_chunk(self, location: str, start: int, end: int) -> tuple[str, int]:
+    def _send_chunk(self, location: _Onward, start: int, end: int) -> tuple[_Onward, int]:
         answer = self._request(
-            location,
+            location.url,
             "PATCH",
             data=lambda: SizedBody(_stretch(self._chunks(), start, end), end - start),
             headers={**_BODY_TYPE, "Content-Range": f"{start}-{end - 1}"},
             accept=frozenset({413, 416, *TRANSIENT}),
             replayable=False,
+            named_from=location.named_from,
         )
         _refuse(answer)
         _drain(answer)
@@ -151,10 +162,10 @@ class Upload:
             return self._ask(location)
         return _location(answer), _received(answer, end)
 
-    def _ask(self, location: str) -> tuple[str, int]:
+    def _ask(self, location: _Onward) -> tuple[_Onward, int]:
         """How far the registry is; a session that it has forgotten is an error, and the blob begins anew."""
         try:
-            answer = self._request(location, "GET")
+            answer = self._request(location.url, "GET", named_from=location.named_from)
         except FetchError as error:
             raise NetworkError(f"the upload was cut, and cannot be taken up again: {error.message}") from error
         _drain(answer)
@@ -185,10 +196,10 @@ def _may_pass(error: GetModulesError) -> bool:
     return isinstance(error, NetworkError) and error.part != "certificate"
 
 
-def _location(answer: Answer) -> str:
+def _location(answer: Answer) -> _Onward:
     if "Location" not in answer.headers:
         raise FetchError("the registry does not say where the upload goes on", part="unreadable")
-    return checked_target(answer.url, answer.headers["Location"])
+    return _Onward(checked_target(answer, answer.headers["Location"]), answer.address)
 
 
 def _received(answer: Answer, otherwise: int) -> int:
@@ -222,4 +233,4 @@ def check_stored(answer: Answer, digest: Digest) -> None:
     _drain(answer)
     said = answer.headers.get("Docker-Content-Digest")
     if said is not None and said.strip() != str(digest) and said.startswith(f"{digest.algorithm}:"):
-        raise DigestMismatchError(f"the registry was sent {digest}, and says that it has stored {printable(said)}")
+        raise DigestMismatchError(f"the registry was sent {digest}, and says that it has stored {answer.shown(said)}")

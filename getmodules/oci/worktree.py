@@ -5,11 +5,11 @@ Names come from git's index, contents from the work tree. ``.getmodulesignore`` 
 
 from __future__ import annotations
 
-import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from getmodules.below import is_in_the_way
 from getmodules.errors import FetchError, NotFoundError, UnsupportedContentError
 from getmodules.limits import metadata_exceeded
 from getmodules.localfile import read_file, unreadable
@@ -80,7 +80,6 @@ def _everything(directory: Path, ignore: Ignore, context: Context) -> list[Membe
 
 def _tracked(directory: Path, git: Git, ignore: Ignore, context: Context) -> list[Member]:
     members: list[Member] = []
-    real: set[str] = set()
     for mode, name in git.tracked():
         context.checkpoint()
         if ignore.leaves_out_below(name):
@@ -90,32 +89,30 @@ def _tracked(directory: Path, git: Git, ignore: Ignore, context: Context) -> lis
                 f"{printable(name)!r} is a git submodule",
                 hint=f"publish it on its own, or leave it out with a line in {IGNORE_FILE}",
             )
-        members.append(_member(directory, name, real))
+        members.append(_member(directory, name))
     return members
 
 
-def _member(directory: Path, name: str, real: set[str]) -> Member:
-    """A tracked file as it lies in the work tree. ``real`` are the directories known to be no links."""
-    parent = name.rpartition("/")[0]
+def _member(directory: Path, name: str) -> Member:
+    """A tracked file as it lies in the work tree: behind a link it is not what git tracks."""
     try:
-        while parent and parent not in real:
-            if not stat.S_ISDIR(os.lstat(directory / parent).st_mode):
-                raise NotADirectoryError
-            real.add(parent)
-            parent = parent.rpartition("/")[0]
-        status = os.lstat(directory / name)
-        if stat.S_ISDIR(status.st_mode):
-            raise IsADirectoryError
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        raise NotFoundError(
-            f"git tracks {printable(name)!r}, and it is not in the work tree as a file",
-            hint=f"restore it (git checkout -- FILE), or remove it from git, or name it in {IGNORE_FILE}",
-        ) from None
+        member = member_at(directory, name)
     except OSError as error:
+        if isinstance(error, FileNotFoundError) or is_in_the_way(error):
+            raise _not_in_the_work_tree(name) from None
         raise unreadable(directory / name, error) from error
     except ValueError as error:
         raise FetchError(f"git tracks {printable(name)!r}, which is no name here", part="unreadable") from error
-    return member_at(directory, name, status)
+    if member.kind is Kind.DIRECTORY:
+        raise _not_in_the_work_tree(name)
+    return member
+
+
+def _not_in_the_work_tree(name: str) -> NotFoundError:
+    return NotFoundError(
+        f"git tracks {printable(name)!r}, and it is not in the work tree as a file",
+        hint=f"restore it (git checkout -- FILE), or remove it from git, or name it in {IGNORE_FILE}",
+    )
 
 
 def _mention_untracked(git: Git, ignore: Ignore, context: Context) -> None:

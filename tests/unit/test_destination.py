@@ -131,6 +131,15 @@ def svn_work_tree(dest: Path) -> None:
     (dest / ".svn").mkdir(parents=True)
 
 
+def work_tree_below(dest: Path) -> None:
+    (dest / "wt" / ".git").mkdir(parents=True)
+
+
+def work_trees_far_below(dest: Path) -> None:
+    (dest / "clients" / "acme" / "wt").mkdir(parents=True)
+    (dest / "clients" / "acme" / "wt" / ".git").write_text("gitdir: elsewhere")
+
+
 NEVER_REPLACED = [
     pytest.param(file, "a file", id="file"),
     pytest.param(link_to_a_directory, "a symbolic link", id="link-to-a-directory"),
@@ -144,6 +153,8 @@ NEVER_REPLACED = [
     pytest.param(git_submodule, "a .git", id="git-submodule"),
     pytest.param(hg_work_tree, "a .hg", id="hg-work-tree"),
     pytest.param(svn_work_tree, "a .svn", id="svn-work-tree"),
+    pytest.param(work_tree_below, "a work tree inside ('wt' has a .git)", id="work-tree-below"),
+    pytest.param(work_trees_far_below, "a work tree inside ('clients/acme/wt' has a .git)", id="work-tree-far-below"),
 ]
 
 
@@ -157,6 +168,44 @@ def test_what_is_never_replaced(
     error = refused(DestinationExistsError, "destination-exists", dest)
     assert "--force" not in (error.hint or "")
     assert what in refused(InstallError, "install/protected", dest, force=True).message
+
+
+@pytest.mark.parametrize(
+    "work_tree",
+    [
+        pytest.param("1/2/3/4", id="deeper-than-is-looked"),
+        pytest.param("z/wt", id="after-more-entries-than-are-looked-at"),
+    ],
+)
+def test_the_search_for_work_trees_ends(work_tree: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("getmodules.destination._MOST_ENTRIES", 5)
+    dest = tmp_path / "dest"
+    (dest / work_tree / ".git").mkdir(parents=True)
+    for number in range(5):
+        (dest / work_tree.split("/", maxsplit=1)[0] / f"file{number}").touch()
+    check(dest, force=True)
+
+
+def test_the_root_of_a_work_tree_is_known_among_any_number_of_entries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("getmodules.destination._MOST_ENTRIES", 0)
+    git_work_tree(tmp_path / "dest")
+    refused(InstallError, "install/protected", tmp_path / "dest", force=True)
+
+
+def test_a_work_tree_behind_a_link_is_not_inside(tmp_path: Path) -> None:
+    git_work_tree(tmp_path / "wt")
+    full(tmp_path / "dest")
+    (tmp_path / "dest" / "link").symlink_to("../wt")
+    check(tmp_path / "dest", force=True)
+
+
+@as_each_user
+def test_what_may_not_be_searched_for_work_trees_is_passed_over(place: Path) -> None:
+    full(place / "dest")
+    (place / "dest" / "closed").mkdir(mode=0o000)
+    check(place / "dest", force=True)
 
 
 @pytest.mark.parametrize("above", [0, 1, 2], ids=["itself", "its-parent", "above-that"])

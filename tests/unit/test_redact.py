@@ -29,6 +29,18 @@ KEY = "S3cr3t"
         pytest.param(f"u:{KEY}@h:o/r", "u:****@h:o/r", id="the scp form with a password"),
         pytest.param(f"git::https://u:{KEY}@h/x", "git::https://u:****@h/x", id="after a force"),
         pytest.param(f"https://u:a/{KEY}@h/x", "https://u:****@h/x", id="a password that is no part of a URL"),
+        pytest.param(f"https//u:{KEY}@h/x", "https//u:****@h/x", id="a scheme without its colon"),
+        pytest.param(f"git::https//u:a/{KEY}@h/x", "git::https//u:****@h/x", id="neither colon nor a proper password"),
+        pytest.param(f"//u:{KEY}@h/x", "//u:****@h/x", id="no scheme at all"),
+        pytest.param(f"Https//{KEY}@h/x", "Https//****@h/x", id="a token after a scheme without its colon"),
+        pytest.param("github.com/o/r//modules/vpc@1.2", "github.com/o/r//modules/vpc@1.2", id="an @ in a subdirectory"),
+        pytest.param("h/r:1@sha256:ab", "h/r:1@sha256:ab", id="a tag and a digest without a scheme"),
+        pytest.param(f"(u(v:{KEY}@h", "(u(v:****@h", id="brackets before and in a user name"),
+        pytest.param(f"(:{KEY}@h", "(:****@h", id="a password without a user in brackets"),
+        pytest.param(f"a:/b:x://c:/d:x/{KEY}@h", "a:/b:x://c:/d:****@h", id="after what is no password"),
+        pytest.param(
+            f"/x?b=%2e\udcff.u:{KEY}@h", "/x?b=.%5Cudcff.u:****@h", id="a byte that is not UTF-8, beside encoded ones"
+        ),
         pytest.param(f"https://h/x?sshkey={KEY}", "https://h/x?sshkey=****", id="an argument"),
         pytest.param(f"https://h/x?a=b&token={KEY}&c=d", "https://h/x?a=b&token=****&c=d", id="among others"),
         pytest.param(f"https://h/x?TOKEN={KEY}", "https://h/x?TOKEN=****", id="an argument in capitals"),
@@ -91,8 +103,12 @@ def test_an_argument_that_is_none(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["a", "a:/", "?a=", "?a=%41", "?token=", "a://b:c", "%25", "a:", "://", "x://a:x@", "?a=%3Fb=", "'", " a:"]
-)
+    "piece",
+    [
+        "a", "a:/", "?a=", "?a=%41", "?token=", "a://b:c", "%25", "a:", "://", "x://a:x@", "?a=%3Fb=", "'", " a:", "(",
+        "a:/b:x", "a:/b:xa", "a:/b:", "//a:b", " //a:", "/", "(a:(",
+    ],
+)  # fmt: skip
 def test_a_long_text_takes_no_longer_than_it_is(piece: str) -> None:
     """Quadratic time would be minutes here."""
     text = piece * (200_000 // len(piece))
@@ -100,6 +116,31 @@ def test_a_long_text_takes_no_longer_than_it_is(piece: str) -> None:
     redact(text)
     redact_address(text)
     assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize("end", ["@h", "://@h"])
+def test_nor_does_one_that_ends_in_a_password(end: str) -> None:
+    text = "a:/b:x" * 30_000 + end
+    start = time.process_time()
+    redact(text)
+    assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        pytest.param("https://u:", id="password"),
+        pytest.param("https://", id="token"),
+        pytest.param("u:", id="bare password"),
+        pytest.param("/x?checksum=file:https%3A%2F%2Fu%3A", id="encoded"),
+    ],
+)
+def test_of_an_endless_address_the_beginning_is_shown(start: str) -> None:
+    """Without the password that the end of the beginning falls into."""
+    shown = redact_address(start + KEY * 100_000 + "@h/x")
+    assert KEY not in shown
+    assert shown.endswith("…")
+    assert len(redact_address("/a" * 1_000_000)) < 100_000
 
 
 @pytest.mark.parametrize(

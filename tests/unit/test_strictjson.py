@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 
 from getmodules.strictjson import (
     DEPTH,
+    VALUES,
     StrictJsonError,
     array,
     array_of,
@@ -44,6 +45,8 @@ LIMIT = 1 << 20
             json.dumps("[" * 500 + '"' + "{" * 500).encode(), "[" * 500 + '"' + "{" * 500, id="brackets-in-text"
         ),
         pytest.param(b'{"A": 1, "a": 2}', {"A": 1, "a": 2}, id="names-differ-by-case"),
+        pytest.param(b'["' + b",[{" * (LIMIT // 4) + b'"]', None, id="marks-in-text-are-no-values"),
+        pytest.param(b"[" + b"0," * (VALUES - 2) + b"0]", None, id="as-many-values-as-allowed"),
     ],
 )
 def test_reads(data: bytes, value: Any) -> None:
@@ -72,6 +75,8 @@ def test_reads(data: bytes, value: Any) -> None:
         pytest.param(b"9" * 100_000, "64 bits", id="integer-endless"),
         pytest.param(b"[" * (DEPTH + 1) + b"]" * (DEPTH + 1), f"more than {DEPTH} deep", id="too-deep"),
         pytest.param(b'{"a":' * 100_000, f"more than {DEPTH} deep", id="far-too-deep"),
+        pytest.param(b"[" + b"0," * (VALUES - 1) + b"0]", f"more than {VALUES:,} values", id="too-many-values"),
+        pytest.param(b"[" + b"{}," * (VALUES // 2) + b"0]", f"more than {VALUES:,} values", id="too-many-empty-ones"),
         pytest.param(b'"\xff"', "not UTF-8", id="not-utf-8"),
         pytest.param('{"a": 1}'.encode("utf-16"), "not UTF-8", id="utf-16"),
         pytest.param(b'\xef\xbb\xbf{"a": 1}', "BOM", id="byte-order-mark"),

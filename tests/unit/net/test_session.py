@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import logging
+import traceback
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -14,6 +18,7 @@ from getmodules.errors import GetModulesError
 from getmodules.net.session import Call, Grant, Session, origin_of
 from getmodules.net.wire import Wire
 from tests.contexts import a_context
+from tests.refusals import words_of
 from tests.servers import Answer, Connection, Received, serving
 from tests.unit.net.test_wire import QUICK
 
@@ -142,6 +147,7 @@ def test_redirects_are_followed(location: str) -> None:
         pytest.param("http://10.0.0.1:1/", "unsafe-content/elsewhere", id="private, from loopback"),
         pytest.param("http://127.0.0.1:0/", "unsafe-content/elsewhere", id="port 0"),
         pytest.param("http://[::1/", "unsafe-content/elsewhere", id="broken"),
+        pytest.param("/" + "(" * 60_000, "unsafe-content/elsewhere", id="endless"),
         pytest.param("/x", "fetch/too-many-hops", id="loop"),
     ],
 )
@@ -179,6 +185,58 @@ def test_a_grant_is_for_its_origin_and_no_other() -> None:
         wire.close()
     assert seen == [("its own", "s3cr3t"), ("other port", None), ("other host", None)]
     assert "s3cr3t" not in repr(grant)
+
+
+@pytest.mark.parametrize(
+    ("code", "headers"),
+    [
+        pytest.param("307 Go", {"Location": "file:///hunter2"}, id="location, no web address"),
+        pytest.param("307 Go", {"Location": "http://[hunter2/"}, id="location, no address at all"),
+        pytest.param("307 Go", {"Location": "http://x:hunter2/"}, id="location, no port"),
+        pytest.param("307 Go", {"Location": "/a b/encoded/hunter2"}, id="location, encoded"),
+        pytest.param("404 No", {"X": "y"}, id="body"),
+        pytest.param("200 hunter2", {"Content_Length": "hunter2"}, id="length"),
+        pytest.param("200 hunter2", {"Content_Encoding": "hunter2"}, id="encoding"),
+        pytest.param("404 hunter2", {"X": "y"}, id="reason"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("header", "value", "secret"),
+    [
+        pytest.param("Private-Token", "hunter2", "hunter2", id="bare"),
+        pytest.param("Authorization", "Bearer Hunter2/X", "Hunter2/X", id="bearer"),
+        pytest.param("Authorization", f"Basic {base64.b64encode(b'ada:hunt').decode()}", "hunt", id="short password"),
+    ],
+)
+def test_what_a_server_was_sent_it_cannot_make_us_show(
+    code: str, headers: dict[str, str], header: str, value: str, secret: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In errors, with all that a traceback shows of them, and in the log."""
+
+    def answer(connection: Connection, request: Received) -> bool | None:
+        told = {name: each.replace("hunter2", reflected) for name, each in headers.items()}
+        return connection.reply(code.replace("hunter2", secret), f"you said {secret}".encode(), **told)
+
+    reflected = quote(secret, safe="") if "encoded" in headers.get("Location", "") else secret
+    caplog.set_level(logging.DEBUG, "getmodules")
+    with serving(answer) as server:
+        wire = Wire(QUICK)
+        call = Call(
+            method="GET", url=f"{server.url}/x", grant=Grant(origin=origin_of(server.url), headers={header: value})
+        )
+        with pytest.raises(GetModulesError) as caught:
+            Session(wire).send(call, a_context())
+        wire.close()
+    shown = words_of(caught.value) + "".join(traceback.format_exception(caught.value)) + caplog.text
+    assert secret not in shown
+    assert reflected not in shown
+    assert "Hunter" not in shown, "nor a part of it"
+
+
+def test_a_wait_is_not_shown_digit_by_digit() -> None:
+    error, _ = ask(status("429 No", Retry_After="123456789"))
+    assert "about 2,057,613 minutes" in error.hint
+    assert "123" not in error.hint
 
 
 def test_a_deadline_is_not_waited_beyond() -> None:

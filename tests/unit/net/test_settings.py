@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from getmodules.errors import ConfigError
 from getmodules.net.settings import NetSettings
+from tests.refusals import refusal
 
 
 @pytest.mark.parametrize(
@@ -52,6 +54,23 @@ def test_an_ipv6_host_is_written_as_in_addresses(name: str) -> None:
     assert settings.allows_plain_http("fd00::1", 5000)
     assert settings.ca_for("fd00::2", 5000) is None
     assert settings.allows_plain_http("fd00::1", 80) is (name == "[fd00::1]")
+
+
+def test_a_broken_proxy_is_an_error_when_it_is_used() -> None:
+    settings = NetSettings.from_environment({"http_proxy": "http://:SEKRET@", "no_proxy": "direct"})
+    assert settings.proxy_for("http://direct/") is None
+    refusal(ConfigError, "config", settings.proxy_for, "http://h/")
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        pytest.param("http://my_proxy:1\n", "http://my_proxy:1", id="a line end"),
+        pytest.param("[::1]:3128", "http://[::1]:3128", id="IPv6"),
+    ],
+)
+def test_how_a_proxy_is_read(written: str, expected: str) -> None:
+    assert NetSettings.from_environment({"http_proxy": written}).proxy_for("http://h/") == expected
 
 
 def test_a_proxys_password_is_not_printed() -> None:

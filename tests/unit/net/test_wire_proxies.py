@@ -88,6 +88,24 @@ def test_plain_http_is_asked_of_the_proxy() -> None:
         assert request.headers["Proxy-Authorization"] == GRANTED
 
 
+@pytest.mark.parametrize(
+    ("userinfo", "pair"),
+    [
+        pytest.param("ada:p€@", "ada:p€", id="not ASCII"),
+        pytest.param("ada:a%2Fb%25@", "ada:a/b%", id="encoded"),
+        pytest.param("t0ken@", "t0ken:", id="no password"),
+    ],
+)
+def test_what_a_proxy_is_shown(userinfo: str, pair: str) -> None:
+    with (
+        serving(lambda connection, _: connection.reply("200 OK", b"")) as proxy,
+        behind(proxy, userinfo) as network,
+    ):
+        get(network, "http://registry.example/x")
+        shown = proxy.received[0].headers["Proxy-Authorization"]
+        assert shown == f"Basic {base64.b64encode(pair.encode()).decode()}"
+
+
 def test_a_proxy_without_credentials_is_shown_none() -> None:
     with serving(lambda connection, _: connection.reply("200 OK", b"")) as proxy, behind(proxy, "") as network:
         get(network, "http://registry.example/x")

@@ -26,6 +26,7 @@ from getmodules.errors import (
 )
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
+from getmodules.oci.artifact import parse
 from getmodules.oci.auth import Tokens
 from getmodules.oci.client import RegistryClient
 from getmodules.oci.repository import MANIFEST_BYTES, OCI_INDEX, OCI_MANIFEST, Descriptor, RawManifest
@@ -34,7 +35,7 @@ from getmodules.redact import Secret
 from getmodules.testing import Access, Behaviour, Registry, User, artifact, module_package
 from tests.contexts import a_context
 from tests.refusals import refusal, words_of
-from tests.servers import Answer, Received, Server, serving
+from tests.servers import Answer, Connection, Received, Server, serving
 
 pytest_plugins = ["getmodules.testing.fixtures"]
 
@@ -252,6 +253,37 @@ def test_a_warning_is_shown(context: Context, header: str, said: list[str]) -> N
     with against(reply("200 OK", b"{}", Warning=header)) as (server, asking):
         asking.client.manifest("1", context)
         assert asking.notices == [f"127.0.0.1:{server.port}: {each}" for each in said]
+
+
+@pytest.mark.parametrize("said", ["s3cr3t-p4ss", "YWRhOnMzY3IzdC1wNHNz"], ids=["password", "as it was sent"])
+def test_a_warning_does_not_show_what_the_registry_was_sent(context: Context, said: str) -> None:
+    def answer(connection: Connection, request: Received) -> bool:
+        if "Authorization" not in request.headers:
+            return connection.reply("401 No", b"", WWW_Authenticate='Basic realm="x"')
+        return connection.reply("200 OK", b"{}", Warning=f'299 - "you are {said}"')
+
+    with against(answer, ADA) as (server, asking):
+        asking.client.manifest("1", context)
+        assert asking.notices == [f"127.0.0.1:{server.port}: you are ****"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({"Content_Type": "text/s3cr3t-p4ss"}, id="content type"),
+        pytest.param({"Content_Encoding": "s3cr3t-p4ss"}, id="content encoding"),
+    ],
+)
+def test_a_manifests_headers_do_not_show_what_the_registry_was_sent(context: Context, headers: dict[str, str]) -> None:
+    def answer(connection: Connection, request: Received) -> bool:
+        if "Authorization" not in request.headers:
+            return connection.reply("401 No", b"", WWW_Authenticate='Basic realm="x"')
+        return connection.reply("200 OK", b"{}", **headers)
+
+    with against(answer, ADA) as (_, asking), pytest.raises(GetModulesError) as caught:
+        parse(asking.client.manifest("1", context))
+    assert "s3cr3t" not in words_of(caught.value)
+    assert "****" in caught.value.message
 
 
 # ---------------------------------------------------------------------------------------------------- lists

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tarfile
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,33 @@ def test_a_tar_with_two_files_of_one_name(made: HandMade, context: Context, tmp_
 def test_a_tar_with_too_many_files(made: HandMade, context: Context, tmp_path: Path) -> None:
     few = a_context(tmp_path, limits=Limits(entries=3))
     refusal(LimitExceededError, "limit-exceeded/entries", Layout(packed(made, tmp_path / "x.tar")).manifest, "x", few)
+
+
+def test_what_is_not_of_the_layout_is_not_remembered(made: HandMade, context: Context, tmp_path: Path) -> None:
+    made.manifest(ONE, "1.0.0")
+    tar = packed(made, tmp_path / "layout.tar")
+    with tarfile.open(tar, "a", format=tarfile.PAX_FORMAT) as archive:
+        for number in range(200):
+            stranger = tarfile.TarInfo(f"blobs/sha256/{number}/" + "a/" * 2_000)
+            archive.addfile(stranger.replace(name=stranger.name + "b"))
+    tracemalloc.start()
+    try:
+        layout = Layout(tar)
+        assert layout.manifest("1.0.0", context).body == ONE
+        held, _peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 400_000
+
+
+def test_what_is_remembered_of_a_tar_is_bounded(
+    made: HandMade, context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(10):
+        made.blob(bytes([number]))
+    layout = Layout(packed(made, tmp_path / "layout.tar"))
+    monkeypatch.setattr("getmodules.oci.layoutfiles.METADATA_BYTES", 2_000)
+    refusal(LimitExceededError, "limit-exceeded/metadata", layout.manifest, "x", context)
 
 
 def test_what_is_neither_a_directory_nor_a_tar(context: Context, tmp_path: Path) -> None:

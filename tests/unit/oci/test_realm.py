@@ -30,7 +30,7 @@ def test_a_realm_of_the_registry_itself_needs_no_check(realm: str, registry: Ori
 @pytest.mark.parametrize(
     ("realm", "registry", "said"),
     [
-        pytest.param("", PUBLIC, "no URL", id="none"),
+        pytest.param("", PUBLIC, "cannot be used", id="none"),
         pytest.param("/token", PUBLIC, "cannot be used", id="a path"),
         pytest.param("token.example", PUBLIC, "cannot be used", id="a bare name"),
         pytest.param("file:///etc/passwd", PUBLIC, "no web address", id="a file"),
@@ -83,3 +83,13 @@ def test_behind_a_proxy_nobody_knows_how_far_in_the_registry_is() -> None:
     assert check is not None
     check("8.8.4.4")
     refusal(AuthenticationError, "authentication", check, "127.0.0.1")
+
+
+@pytest.mark.parametrize("realm", ["ftp://8.8.8.8/hunter2", "https://8.8.8.8:hunter2/", "http://8.8.8.8/?x=hunter2"])
+def test_a_realm_does_not_show_what_the_registry_was_sent(realm: str) -> None:
+    def mask(text: str) -> str:
+        return text.replace("hunter2", "****")
+
+    error = refusal(AuthenticationError, "authentication", check_realm, realm, PUBLIC, "8.8.8.8", mask)
+    assert "****" in error.message
+    assert "hunter2" not in words_of(error)

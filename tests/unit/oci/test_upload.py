@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -264,6 +265,40 @@ def test_an_upload_that_goes_on_elsewhere_takes_no_credentials_along(context: Co
     assert elsewhere.whole == DATA
     assert elsewhere.authorized == [None]
     assert server.authorized[0] is not None
+
+
+@pytest.fixture
+def connected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The hosts that somebody tried to connect to; of them only loopback is reached."""
+    hosts: list[str] = []
+    connect = socket.socket.connect
+
+    def loopback_only(self: socket.socket, address: tuple[str, int]) -> None:
+        hosts.append(address[0])
+        if not address[0].startswith("127."):
+            raise ConnectionRefusedError(111, "Connection refused")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", loopback_only)
+    return hosts
+
+
+@pytest.mark.parametrize("host", ["169.254.169.254", "10.1.2.3", "[fd00::1]", "[64:ff9b::a9fe:a9fe]"])
+@pytest.mark.parametrize("chunk_bytes", [pytest.param(1 << 20, id="in-one"), pytest.param(40_000, id="in-chunks")])
+def test_an_upload_goes_no_further_in_than_the_registry_is(
+    host: str, chunk_bytes: int, context: Context, connected: list[str]
+) -> None:
+    sent = upload_after_start(f"http://{host}/x", least=30_000 if chunk_bytes == 40_000 else 0)
+    with serving(sent) as server:
+        run = upload(client_of(server.url), context, chunk_bytes=chunk_bytes).run
+        error = refusal(UnsafeContentError, "unsafe-content/elsewhere", run, lambda: False)
+    assert host.strip("[]") in error.message
+    assert set(connected) == {"127.0.0.1"}
+
+
+def upload_after_start(location: str, *, least: int) -> Callable[[Connection, Received], bool]:
+    more = {"OCI_Chunk_Min_Length": str(least)} if least else {}
+    return lambda connection, _: connection.reply("202 Accepted", Location=location, **more)
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_nothing_that_the_repository_configures_runs(tmp_path: Path) -> None:
 
 
 def _filter(root: Path, command: str, *, name: str = "evil", key: str = "clean") -> None:
-    write(root, {".git/info/attributes": f'* "filter={name}"\n' if " " in name else f"* filter={name}\n"})
+    write(root, {".git/info/attributes": f"* filter={name}\n"})
     git(root, "config", f"filter.{name}.required", "true")
     with (root / ".git/config").open("a") as config:
         config.write(f'[filter "{name}"]\n\t{key} = "{command}; cat"\n')
@@ -76,7 +76,7 @@ def _filter(root: Path, command: str, *, name: str = "evil", key: str = "clean")
 
 
 def _included_filter(root: Path, command: str) -> None:
-    write(root, {".git/more": f'[FILTER "Evil.x"]\n\tCLEAN = "{command}; cat"\n', ".gitattributes": ""})
+    write(root, {".git/more": f'[FILTER "Evil.x"]\n\tCLEAN = "{command}; cat"\n'})
     write(root, {".git/info/attributes": "* filter=Evil.x\n"})
     git(root, "config", "include.path", "more")
     os.utime(root / "main.tf", (1, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,14 @@ from typing import Any
 import pytest
 
 from getmodules.errors import (
+    FetchError,
     GetModulesError,
     LimitExceededError,
     NotFoundError,
     UnsupportedContentError,
 )
 from getmodules.limits import Limits
+from getmodules.oci import worktree
 from getmodules.oci.worktree import select
 from getmodules.ports import Context, Progress
 from tests.contexts import a_context
@@ -156,6 +159,43 @@ def test_a_tracked_file_that_is_not_there_is_named(tmp_path: Path, change: Any) 
     change(root)
     error = refusal(NotFoundError, "not-found", select, root, context_with(tmp_path)[0])
     assert "main.tf" in error.message or "sub/a.tf" in error.message
+
+
+@needs_git
+def test_a_directory_that_becomes_a_link_after_it_was_listed_is_not_read(tmp_path: Path) -> None:
+    root = repository(tmp_path / "r", FILES)
+    members = {member.name: member for member in select(root, context_with(tmp_path)[0]).members}
+    _link_instead_of_parent(root)
+    refusal(FetchError, "fetch/unreadable", lambda: list(members["sub/a.tf"].open()))
+
+
+@needs_git
+def test_a_directory_that_becomes_a_link_between_two_of_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = repository(tmp_path / "r", {**FILES, "sub/b.tf": "", "sub/c.tf": ""})
+    real = worktree.member_at
+
+    def swap_after_the_first(*arguments: Any) -> Any:
+        member = real(*arguments)
+        if member.name == "sub/a.tf":
+            _link_instead_of_parent(root)
+        return member
+
+    monkeypatch.setattr(worktree, "member_at", swap_after_the_first)
+    error = refusal(NotFoundError, "not-found", select, root, context_with(tmp_path)[0])
+    assert "'sub/b.tf'" in error.message
+
+
+@needs_git
+def test_a_name_that_leads_out_is_not_looked_at(tmp_path: Path) -> None:
+    """git refuses to add such a name; in an index that somebody else has written it lists it."""
+    root = repository(tmp_path / "r", {"dd/file": ""})
+    (tmp_path / "file").write_text("secret")
+    index = root / ".git/index"
+    body = index.read_bytes()[:-20].replace(b"dd/file", b"../file")
+    index.write_bytes(body + hashlib.sha1(body).digest())
+    refusal(FetchError, "fetch/unreadable", select, root, context_with(tmp_path)[0])
 
 
 @needs_git

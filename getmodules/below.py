@@ -1,0 +1,72 @@
+"""Directories below one that is trusted to be the right one: each component is entered on its own, never by a link.
+
+O_NOFOLLOW on a whole path guards its last component only; whoever may write in between swaps a directory for a link.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+_DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_BELOW = os.open in os.supports_dir_fd
+
+
+@contextmanager
+def directory_of(root: Path, name: str) -> Iterator[tuple[str, int | None]]:
+    """The directory that ``name`` lies in, as :func:`directory_below` has it, to open ``name`` there.
+
+    To open without a link as the last component is the caller's (O_NOFOLLOW), except where the system has no such flag.
+    """
+    parents, last = split(name)
+    with directory_below(root, parents) as (prefix, below):
+        if below is None and os.path.islink(f"{prefix}{last}"):
+            raise _is_link(name)
+        yield prefix, below
+
+
+@contextmanager
+def directory_below(root: Path, parts: Sequence[str]) -> Iterator[tuple[str, int | None]]:
+    """The directory at ``parts`` below ``root``: a prefix for paths, and the descriptor that they are relative to.
+
+    No component below ``root`` is a link. Where the system has no calls below a descriptor, the links that are
+    there now are refused.
+    """
+    if ".." in parts:
+        raise ValueError("a path below a directory has no '..'")
+    if not _BELOW:
+        path = root
+        for part in parts:
+            path = path / part
+            if path.is_symlink():
+                raise _is_link(str(path))
+        yield f"{path}{os.sep}", None
+        return
+    directory = os.open(root, _DIRECTORY)
+    try:
+        for part in parts:
+            inner = os.open(part, _DIRECTORY | _NOFOLLOW, dir_fd=directory)
+            os.close(directory)
+            directory = inner
+        yield "", directory
+    finally:
+        os.close(directory)
+
+
+def split(name: str) -> tuple[list[str], str]:
+    """The directories of a name, and its last component."""
+    *parents, last = name.split("/")
+    return parents, last
+
+
+def is_in_the_way(error: OSError) -> bool:
+    """Whether a link, or what is no directory, was met: as the last component ELOOP, before it ENOTDIR mostly."""
+    return error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
+
+
+def _is_link(name: str) -> OSError:
+    return OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
