@@ -37,7 +37,9 @@ def make_authority(directory: Path) -> Authority:
     def run(*arguments: str) -> None:
         subprocess.run([openssl, *arguments], cwd=directory, check=True, capture_output=True)
 
-    run("req", "-x509", *KEY, "-keyout", "ca.key", "-out", "ca.crt", "-days", "2", "-subj", "/CN=tests")
+    # Python 3.13 verifies strictly: an authority must say that it may sign.
+    usage = ("-addext", "keyUsage=critical,keyCertSign,cRLSign")
+    run("req", "-x509", *KEY, *usage, "-keyout", "ca.key", "-out", "ca.crt", "-days", "2", "-subj", "/CN=tests")
     for name, extension in (("server", NAMES), ("client", "extendedKeyUsage=clientAuth")):
         (directory / f"{name}.ext").write_text(extension)
         run("req", *KEY, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
