@@ -359,6 +359,7 @@ def test_a_token_that_ends_is_renewed(tmp_path: Path) -> None:
         one.get(f"oci://{registry.host}/acme/vpc?tag=1.0.0", tmp_path / "one")
         registry.expire_tokens()
         one.get(f"oci://{registry.host}/acme/vpc?tag=1.0.0", tmp_path / "two")
+        assert sum(request.path == "/token" for request in registry.requests) == 2
 
 
 @pytest.mark.parametrize("scheme", ["basic", "bearer"])
