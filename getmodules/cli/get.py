@@ -6,18 +6,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from getmodules.cli.options import (
-    Parser,
-    add_base,
-    add_limit,
-    add_network,
-    add_output,
-    add_plugins,
-    add_progress,
-    add_quiet_and_verbose,
-    base_of,
-    client_of,
-)
+from getmodules.cli.options import Parser, add_progress, add_work, base_of, client_of
 from getmodules.cli.render import Console, whole
 from getmodules.errors import ConfigError
 
@@ -48,17 +37,12 @@ def parser() -> Parser:
     )
     made.add_argument("source", metavar="SOURCE", help="the address of a module")
     made.add_argument("dest", metavar="DEST", help="the directory that it becomes")
-    add_base(made)
     made.add_argument(
         "--expect", metavar="HASH", help="sha256:... of the archive's bytes, or h1:... of the installed directory"
     )
     made.add_argument("--force", action="store_true", help="replace the directory DEST, whatever is in it")
-    add_limit(made)
     add_progress(made)
-    add_network(made)
-    add_plugins(made)
-    add_output(made)
-    add_quiet_and_verbose(made)
+    add_work(made)
     return made
 
 

@@ -6,17 +6,7 @@ import argparse
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from getmodules.cli.options import (
-    Parser,
-    add_base,
-    add_limit,
-    add_network,
-    add_output,
-    add_plugins,
-    add_quiet_and_verbose,
-    base_of,
-    client_of,
-)
+from getmodules.cli.options import Parser, add_work, base_of, client_of
 from getmodules.cli.render import Console, whole
 from getmodules.redact import redact
 
@@ -52,12 +42,7 @@ def parser() -> Parser:
         epilog=_EPILOG,
     )
     made.add_argument("address", metavar="ADDRESS", help="the package, with ?tag= or ?digest=")
-    add_base(made)
-    add_limit(made)
-    add_network(made)
-    add_plugins(made)
-    add_output(made)
-    add_quiet_and_verbose(made)
+    add_work(made)
     return made
 
 

@@ -180,6 +180,12 @@ def add_network(parser: Parser) -> None:
 # ------------------------------------------------------------------------------------------------ what they mean
 
 
+def add_work(parser: Parser) -> None:
+    """What every command has that works on an address, beyond looking at it."""
+    for add in (add_base, add_limit, add_network, add_plugins, add_output, add_quiet_and_verbose):
+        add(parser)
+
+
 def base_of(options: argparse.Namespace) -> str | None:
     """Absolute. ``None`` where there is no current directory any more: absolute sources work there, too."""
     if options.base == "":

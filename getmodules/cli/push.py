@@ -5,18 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from getmodules.cli.options import (
-    Parser,
-    add_base,
-    add_limit,
-    add_network,
-    add_output,
-    add_plugins,
-    add_progress,
-    add_quiet_and_verbose,
-    base_of,
-    client_of,
-)
+from getmodules.cli.options import Parser, add_progress, add_work, base_of, client_of
 from getmodules.cli.render import Console, whole
 from getmodules.errors import ConfigError
 
@@ -56,13 +45,8 @@ def parser() -> Parser:
     )
     made.add_argument("--dry-run", action="store_true", help="say what would be published; write nothing")
     made.add_argument("--force", action="store_true", help="move the tag where it has another content already")
-    add_base(made)
-    add_limit(made)
     add_progress(made)
-    add_network(made)
-    add_plugins(made)
-    add_output(made)
-    add_quiet_and_verbose(made)
+    add_work(made)
     return made
 
 

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from getmodules.cli.options import (
-    Parser,
-    add_base,
-    add_limit,
-    add_network,
-    add_output,
-    add_plugins,
-    add_quiet_and_verbose,
-    base_of,
-    client_of,
-)
+from getmodules.cli.options import Parser, add_work, base_of, client_of
 from getmodules.cli.render import Console, whole
 
 _EPILOG = """\
@@ -36,12 +26,7 @@ def parser() -> Parser:
         epilog=_EPILOG,
     )
     made.add_argument("address", metavar="ADDRESS", help="the repository, without tag= and digest=")
-    add_base(made)
-    add_limit(made)
-    add_network(made)
-    add_plugins(made)
-    add_output(made)
-    add_quiet_and_verbose(made)
+    add_work(made)
     return made
 
 
