@@ -35,9 +35,9 @@ def hash_file(path: str | os.PathLike[str]) -> str:
     return "zh:" + _file_digest(Path(path)).hex()
 
 
-def _file_digest(path: Path) -> bytes:
+def _file_digest(path: Path, root: Path | None = None) -> bytes:
     digest = hashlib.sha256()
-    for chunk in read_file(path):
+    for chunk in read_file(path, root):
         digest.update(chunk)
     return digest.digest()
 
@@ -47,7 +47,7 @@ def _tree_digests(root: Path) -> Iterator[Named]:
     real_root = os.path.realpath(root)
     for member in walk(root):
         if member.kind is Kind.FILE:
-            yield member.name, _file_digest(root / member.name)
+            yield member.name, _file_digest(root / member.name, root)
         elif member.kind is Kind.SYMLINK:
             yield member.name, _link_digest(root, real_root, member)
         elif member.kind is Kind.SPECIAL:

@@ -106,3 +106,21 @@ def test_a_file_that_is_no_zip(tmp_path: Path) -> None:
     with pytest.raises(GetModulesError) as caught:
         getmodules.hash_zip(tmp_path / "x")
     assert caught.value.exit_code == 3
+
+
+def test_a_directory_that_becomes_a_link_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a copy would not: what is hashed is what would be installed."""
+    from getmodules import hashing
+
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "f").write_text("secret")
+    (tmp_path / "root" / "d").mkdir(parents=True)
+    (tmp_path / "root" / "d" / "f").write_text("public")
+    members = list(hashing.walk(tmp_path / "root"))
+    (tmp_path / "root" / "d" / "f").unlink()
+    (tmp_path / "root" / "d").rmdir()
+    (tmp_path / "root" / "d").symlink_to(tmp_path / "secret")
+    monkeypatch.setattr(hashing, "walk", lambda root: members)
+    with pytest.raises(GetModulesError) as caught:
+        getmodules.hash_tree(tmp_path / "root")
+    assert caught.value.code == "fetch/unreadable"
