@@ -59,6 +59,8 @@ class Destination:
             self._check_source(status)
             if status is not None:
                 self._check_occupant(status)
+        except FileNotFoundError:
+            return  # moved away since it was seen, by another run that replaces it: nothing is in the way now
         except OSError as error:
             raise install_error(error, f"cannot look at the destination {self.shown}") from error
 

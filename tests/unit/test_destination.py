@@ -53,6 +53,19 @@ def test_what_is_free_is_fine(prepare: Callable[[Path], None], force: bool, tmp_
     check(dest, force=force)
 
 
+def test_what_is_moved_away_in_this_moment_is_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by another run that replaces it in two steps."""
+    (tmp_path / "dest").mkdir()
+
+    def too_late(path: Path) -> None:
+        path.rename(tmp_path / "old")
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(os, "scandir", too_late)
+    check(tmp_path / "dest", force=True)
+    assert (tmp_path / "old").is_dir()
+
+
 def full(dest: Path) -> None:
     dest.mkdir()
     (dest / "file").write_text("mine")

@@ -103,6 +103,8 @@ class Server:
         with self._lock:
             self._open[threading.current_thread()] = secured
         try:
+            if self._stopping.is_set():  # while wrap_socket worked, :meth:`stop` found but an empty socket to shut down
+                raise ConnectionAbortedError
             secured.do_handshake()
             secured.settimeout(None)
         except OSError:

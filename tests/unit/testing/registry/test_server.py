@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -149,6 +150,32 @@ def test_nothing_is_left(certificate: tuple[Path, Path], tls: bool) -> None:
     for wire in idle:
         wire.close()
     assert descriptors() == before
+
+
+class SlowToWrap(ssl.SSLContext):
+    """Has taken the descriptor out of the plain socket, and not handed out the other one yet."""
+
+    between: threading.Event
+
+    def wrap_socket(self, *args: Any, **options: Any) -> ssl.SSLSocket:
+        secured = super().wrap_socket(*args, **options)
+        self.between.set()
+        time.sleep(0.3)
+        return secured
+
+
+def test_a_connection_between_plain_and_secured_does_not_hold_up_the_end(certificate: tuple[Path, Path]) -> None:
+    context = SlowToWrap(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    context.between = threading.Event()
+    registry = Registry(tls=context).start()
+    host, _, port = registry.host.rpartition(":")
+    with socket.create_connection((host, int(port))) as wire:
+        wire.sendall(b"\x16")
+        assert context.between.wait(5)
+        began = time.monotonic()
+        registry.stop()
+        assert time.monotonic() - began < 5
 
 
 def test_clients_that_come_and_go_leave_nothing(registry: Registry) -> None:
