@@ -1,35 +1,53 @@
-"""Git addresses: what can be known about them without asking a server."""
+"""``git:`` — repositories: a commit's tree, exactly as it is stored, over any of git's own transports.
+
+The identity is the commit. What reaches git is decided in :mod:`getmodules.git`; here an address becomes a question.
+"""
 
 from __future__ import annotations
 
 import base64
 import re
 from collections.abc import Iterable
-from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from getmodules.address import check_url
-from getmodules.errors import AddressError, FetchError
+from getmodules.arguments import Arguments
+from getmodules.errors import AddressError
 from getmodules.hookspecs import hookimpl
-from getmodules.model import Blob, PackageAddress, Pin, Want
+from getmodules.model import Members, PackageAddress, Pin, Want
 from getmodules.ports import Context, Getter
 from getmodules.redact import printable
+from getmodules.values import replace
 
-#: git never hears of any other: ``ext::`` and its kin run commands.
-_TRANSPORTS = ("https", "http", "ssh", "git", "file")
+if TYPE_CHECKING:
+    from getmodules.git.fetch import Aim
+    from getmodules.git.remote import Remote
+
 _REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+@=-]*", re.ASCII)
 _REF_NEVER = re.compile(r"\.\.|@\{|//|/\.|\.lock(?:/|$)|\.$|/$")
 _DEPTH = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
+
+
+class _Question(NamedTuple):
+    """How a commit was asked for: with what the pin leaves out."""
+
+    remote: Remote
+    aim: Aim
 
 
 class GitGetter:
     schemes = ("git",)
     arguments = frozenset({"ref", "depth", "sshkey", "submodules"})
     core_arguments: frozenset[str] = frozenset()
+    #: What a version is written into: versions are tags.
+    version_argument = "ref"
 
     def check(self, package: PackageAddress) -> PackageAddress:
+        from getmodules.git.remote import TRANSPORTS
+
         url = check_url(package.url)
-        if url.scheme not in _TRANSPORTS:
-            known = ", ".join(_TRANSPORTS)
+        if url.scheme not in TRANSPORTS:
+            known = ", ".join(TRANSPORTS)
             raise AddressError(f"git has no transport {printable(url.scheme)!r} here", hint=f"transports: {known}")
         if bool(url.host) is (url.scheme == "file"):
             raise AddressError("the URL of a repository names a host, or is a path", hint="git::https://HOST/PATH")
@@ -39,12 +57,59 @@ class GitGetter:
         # git://… alone is git's own protocol; written out, it is one address with git::git://….
         return replace(package, forced=True)
 
-    def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Blob:
-        raise FetchError(
-            "this version checks git addresses but cannot fetch them yet",
-            part="not-yet",
-            hint="fetch it yourself and give its path; getmodules push publishes it to an OCI registry",
+    def resolve(self, package: PackageAddress, context: Context) -> Pin:
+        from getmodules.git.fetch import Aim
+        from getmodules.git.locate import locate
+        from getmodules.git.remote import Remote
+
+        remote = Remote.of(package)
+        commit, ref = locate(remote, package.arguments.get("ref"), context)
+        pinned = _pinned(package, remote, commit)
+        question = _Question(remote, Aim(commit, ref, _depth(package)))
+        context.once(_key(pinned), lambda: question)
+        return Pin(package=pinned, id=commit, digests={"commit": commit})
+
+    def versions(self, package: PackageAddress, context: Context) -> Iterable[str]:
+        """The names of all tags."""
+        from getmodules.git.locate import refs_of
+        from getmodules.git.remote import Remote
+
+        return refs_of(Remote.of(package), context).tags()
+
+    def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Members:
+        from getmodules.git.command import Git
+        from getmodules.git.fetch import Aim, Budget
+        from getmodules.git.members import RepositoryMembers
+        from getmodules.git.package import Package, Tools
+        from getmodules.git.remote import Remote
+        from getmodules.git.walk import Selection
+
+        assert pin.id is not None  # resolve gives one
+        commit = pin.id
+        # A pin that an earlier run made comes with the address itself, and nobody has asked in this one.
+        remote, aim = context.once(
+            _key(pin.package), lambda: _Question(Remote.of(pin.package), Aim(commit, None, _depth(pin.package)))
         )
+        git = Git(context)
+        tools = Tools(git, Budget(context.limits), "submodules" not in pin.package.arguments)
+        package = Package(remote, aim, Selection.of(want.subdir for want in wants), tools)
+        package.open()
+        return Members(RepositoryMembers(package, tools), digests={"commit": commit, "tree": package.tree})
+
+
+def _key(pinned: PackageAddress) -> tuple[str, str]:
+    return "git question", str(pinned)
+
+
+def _pinned(package: PackageAddress, remote: Remote, commit: str) -> PackageAddress:
+    """What always brings the same tree, and holds no secret."""
+    kept = package.arguments.only("submodules").items_typed
+    ref = Arguments().with_value("ref", commit).items_typed
+    return replace(package, url=remote.location, arguments=Arguments((*ref, *kept)))
+
+
+def _depth(package: PackageAddress) -> int:
+    return int(package.arguments.get("depth", "1"))
 
 
 def _check_arguments(package: PackageAddress) -> None:

@@ -1,15 +1,20 @@
-"""Addresses of git: what is refused before git is started."""
+"""Addresses of git: what is refused before git is started, what is fetched, and what is pinned."""
 
 from __future__ import annotations
 
 import base64
+import os
+from pathlib import Path
 
 import pytest
 
-from getmodules import AddressError
-from getmodules.getters.git import check_ref
+from getmodules import AddressError, Client, NotFoundError
+from getmodules.getters.git import GitGetter, check_ref
+from tests.contexts import a_context
+from tests.gitrepos import Gitlink, Repository, modules
 from tests.refusals import refusal, words_of
-from tests.sites import first_party
+from tests.sites import NO_STRANGERS, first_party
+from tests.tools import need
 
 KEY = base64.b64encode(b"a private key").decode()
 
@@ -107,3 +112,67 @@ def test_an_address_that_is_refused(source: str, word: str) -> None:
     error = refusal(AddressError, "address", first_party().detect, source)
     assert word in error.message
     assert KEY not in words_of(error)
+
+
+# --------------------------------------------------------------------------------------------- fetching
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    need("git")
+    return Repository(tmp_path / "source.git")
+
+
+def a_client(tmp_path: Path) -> Client:
+    return Client(environ={"PATH": os.environ["PATH"], "HOME": str(tmp_path), **NO_STRANGERS})
+
+
+def test_a_commit_is_the_identity(repository: Repository, tmp_path: Path) -> None:
+    commit = repository.commit_files({"main.tf": b"# main\n"})
+    repository.tag(repository.annotate(commit, "v1"), "v1")
+    source = f"git::file://{repository.path}?depth=7&ref=v1"
+    with a_client(tmp_path) as client:
+        installed = client.get(source, tmp_path / "dest")
+        assert client.resolve(source).pinned == installed.pinned
+    assert installed.pinned == f"git::file://{repository.path}?ref={commit}"
+    assert installed.id == commit
+    assert installed.digests == {"commit": commit, "tree": repository.files({"main.tf": b"# main\n"})}
+    assert [path.name for path in (tmp_path / "dest").iterdir()] == ["main.tf"]
+
+
+def test_a_pin_keeps_what_shapes_the_tree_and_no_secret() -> None:
+    source = "git::https://ada:s3cr3t@h/r.git//sub?submodules=false&depth=3&ref=" + "ab" * 20
+    resolved = first_party().resolve(source)
+    assert resolved.pinned == f"git::https://h/r.git//sub?ref={'ab' * 20}&submodules=false"
+    assert "s3cr3t" not in str(resolved)
+    keyed = first_party().resolve(f"git::ssh://git@h/r.git?sshkey={KEY}&ref={'AB' * 20}")
+    assert keyed.pinned == f"git::ssh://git@h/r.git?ref={'ab' * 20}"
+
+
+def test_submodules_are_fetched_unless_they_are_not_wanted(repository: Repository, tmp_path: Path) -> None:
+    lib = Repository(tmp_path / "lib.git").commit_files({"lib.tf": b"# lib\n"})
+    files = {".gitmodules": modules(lib={"path": "lib", "url": "../lib.git"}), "lib": Gitlink(lib)}
+    repository.commit_files(files)
+    with a_client(tmp_path) as client:
+        client.get(f"git::file://{repository.path}", tmp_path / "with")
+        client.get(f"git::file://{repository.path}?submodules=false", tmp_path / "without")
+    assert (tmp_path / "with" / "lib" / "lib.tf").read_bytes() == b"# lib\n"
+    assert not (tmp_path / "without" / "lib").exists()
+
+
+def test_versions_are_tags(repository: Repository, tmp_path: Path) -> None:
+    commit = repository.commit_files({"main.tf": b"# main\n"})
+    repository.tag(commit, "v1.0.0")
+    repository.tag(repository.annotate(commit, "v1.1.0"), "v1.1.0")
+    package = first_party().detect(f"git::file://{repository.path}").package
+    context = a_context(environ={"PATH": os.environ["PATH"], "HOME": str(tmp_path)})
+    assert list(GitGetter().versions(package, context)) == ["v1.0.0", "v1.1.0"]
+
+
+def test_a_failure_leaves_nothing(repository: Repository, tmp_path: Path) -> None:
+    repository.commit_files({"main.tf": b"# main\n"})
+    with a_client(tmp_path) as client:
+        source = f"git::file://{repository.path}?ref={'12' * 20}"
+        refusal(NotFoundError, "not-found", client.get, source, tmp_path / "dest")
+    assert not (tmp_path / "dest").exists()
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".getmodules-")]

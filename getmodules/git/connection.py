@@ -1,0 +1,156 @@
+"""All that a git process needs to reach one remote: transports, login, certificates, keys."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from getmodules.errors import OfflineError
+from getmodules.git.command import Git
+from getmodules.git.credentials import Access, access
+from getmodules.git.environment import REMOTE, connecting, environment
+from getmodules.git.failures import Story
+from getmodules.git.process import Patience
+from getmodules.git.remote import TRANSPORTS, Remote
+from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
+from getmodules.oserrors import translated
+from getmodules.values import field, valueclass
+
+_LOCAL: Final = "file"
+#: Where a redirect may lead. The user's own ``insteadOf`` may lead to any transport that we know.
+_REDIRECTS: Final = {"http": ("http", "https"), "https": ("https",)}
+_SSH_OPTIONS: Final = (
+    # No question is ever asked; a host key that is not known is none to trust.
+    *("-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"),
+    # A shared connection is used, but none is left behind.
+    *("-o", "ControlMaster=no", "-o", "ConnectTimeout=15"),
+)
+_SSH = re.compile(r"""(?:"[^"]*ssh(?:\.exe)?"|'[^']*ssh(?:\.exe)?'|[^\s"']*ssh(?:\.exe)?)(?=\s|$)""", re.IGNORECASE)
+_KEY_PREFIX: Final = "key-"
+
+
+@valueclass(kw_only=False)
+class Connection:
+    remote: Remote
+    directory: Path
+    silence_seconds: float
+    _environ: Mapping[str, str] = field(repr=False)
+    _access: Access = field(repr=False)
+    _settings: tuple[tuple[str, str], ...] = field(repr=False)
+    _variables: Mapping[str, str] = field(repr=False)
+
+    def environment(self, repository: Path, more: tuple[tuple[str, str], ...] = ()) -> dict[str, str]:
+        return connecting(
+            environment(
+                self._environ,
+                repository,
+                settings=(*_transports(self.remote), *self._settings, *self._access.settings, *more),
+                more={**self._variables, **self._access.variables},
+            )
+        )
+
+    def patience(self, look: Callable[[], int] = int) -> Patience:
+        return Patience(look, self.silence_seconds)
+
+    def story(self, what: str) -> Story:
+        variable = TOKEN_PREFIX + variable_suffix(self.remote.origin) if self.remote.is_web else None
+        return Story(f"{what} {self.remote.shown}", self._access.offered, variable)
+
+
+@contextmanager
+def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]:
+    """``directory`` is private: the key of the address lies in it meanwhile."""
+    settings: list[tuple[str, str]] = [(f"remote.{REMOTE}.url", remote.location)]
+    variables: dict[str, str] = {}
+    context = git.context
+    silence = 60.0
+    if context.offline:
+        raise OfflineError(
+            f"{remote.shown} is not in the cache, or not all that is needed of it", hint="run it once without --offline"
+        )
+    if remote.scheme != _LOCAL:
+        network = context.network.settings
+        silence = network.silence_seconds
+        if remote.is_web:
+            origin = remote.origin
+            _add_certificates(remote, network.ca_for(origin.host, origin.port), context.environ, variables)
+            settings += _client_certificate(remote, network.client_certificate_for(origin.host, origin.port))
+    with _key_file(remote, directory) as key:
+        if remote.scheme != _LOCAL:
+            variables["GIT_SSH_COMMAND"] = _ssh_command(remote, git, directory, key)
+        yield Connection(
+            remote, directory, silence, context.environ, access(remote, context), tuple(settings), variables
+        )
+
+
+def _transports(remote: Remote) -> list[tuple[str, str]]:
+    redirects = _REDIRECTS.get(remote.scheme, ())
+    each = [(f"protocol.{name}.allow", "always" if name in redirects else "user") for name in TRANSPORTS]
+    return [("protocol.allow", "never"), *each]
+
+
+def _add_certificates(remote: Remote, ours: str | None, environ: Mapping[str, str], variables: dict[str, str]) -> None:
+    path = ours or environ.get("GIT_SSL_CAINFO")
+    if path and remote.scheme == "https":
+        variables["GIT_SSL_CAPATH" if os.path.isdir(path) else "GIT_SSL_CAINFO"] = path
+
+
+def _client_certificate(remote: Remote, found: str | tuple[str, str] | None) -> list[tuple[str, str]]:
+    if found is None or remote.scheme != "https":
+        return []
+    certificate, key = (found, found) if isinstance(found, str) else found
+    base = str(remote.url._replace(userinfo="", path="/"))
+    return [(f"http.{base}.sslCert", certificate), (f"http.{base}.sslKey", key)]
+
+
+def _ssh_command(remote: Remote, git: Git, directory: Path, key: Path | None) -> str:
+    """The user's own, with what must hold put right behind the program: ssh takes the first word on each option."""
+    own = git.context.environ.get("GIT_SSH_COMMAND", "").strip()
+    # Also for an https address, since ``insteadOf`` may lead to ssh; then it is not worth asking git.
+    own = own or (_configured(git, directory) if remote.scheme == "ssh" else "") or "ssh"
+    if os.path.basename(own.split()[0]).lower().removesuffix(".exe") in ("plink", "tortoiseplink"):
+        return f"{own} -batch"
+    options = [*_SSH_OPTIONS]
+    if key is not None:
+        options += ["-i", str(key), "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none"]
+    program = _SSH.match(own)
+    end = program.end() if program else len(own)
+    return f"{own[:end]} {shlex.join(options)}{own[end:]}"
+
+
+def _configured(git: Git, directory: Path) -> str:
+    done = git.run(["config", "--get", "core.sshCommand"], environment(git.context.environ, directory))
+    return os.fsdecode(done.output).strip()
+
+
+@contextmanager
+def _key_file(remote: Remote, directory: Path) -> Iterator[Path | None]:
+    """The key of ``sshkey=`` as ssh wants it: a file that nobody else can read. It is gone afterwards."""
+    if remote.sshkey is None:
+        yield None
+        return
+    sweep_keys(directory)
+    # ssh wants a line end after the last line, and none of Windows.
+    text = base64.b64decode(remote.sshkey).replace(b"\r\n", b"\n").rstrip(b"\n") + b"\n"
+    path = directory / f"{_KEY_PREFIX}{os.urandom(8).hex()}"
+    with translated("cannot keep the key of the address in a private file"):
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        try:
+            with os.fdopen(fd, "wb") as stream:
+                stream.write(text)
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def sweep_keys(directory: Path) -> None:
+    """Of a process that was killed one may be left. Whoever has the directory is alone in it."""
+    with translated("cannot clean up a working directory"):
+        for path in directory.glob(f"{_KEY_PREFIX}*"):
+            path.unlink(missing_ok=True)

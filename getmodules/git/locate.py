@@ -1,0 +1,104 @@
+"""Which commit an address means: the whole id as it is, a name by one ``ls-remote``, a short id by the history."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from getmodules.errors import NotFoundError
+from getmodules.git.command import Git
+from getmodules.git.connection import Connection, connected
+from getmodules.git.environment import REMOTE, environment
+from getmodules.git.failures import failure
+from getmodules.git.fetch import Budget, Fetcher
+from getmodules.git.refs import Refs, full_commit, short_commit
+from getmodules.git.remote import Remote
+from getmodules.git.store import Kind, Store
+from getmodules.ports import Context
+from getmodules.redact import printable
+
+#: Not a repository, and nothing can be put there.
+_NOWHERE = Path(os.devnull) / "none"
+
+
+class Located(NamedTuple):
+    commit: str
+    #: The ref that leads to it, by its full name; where it was named by its id there is none.
+    ref: str | None = None
+
+
+def workshop_key(remote: Remote) -> str:
+    return f"git {remote.location}"
+
+
+def locate(remote: Remote, ref: str | None, context: Context) -> Located:
+    commit = full_commit(ref)
+    if commit is not None:
+        return Located(commit)
+    refs = refs_of(remote, context)
+    found = refs.find(ref)
+    if found is not None:
+        if found.notice is not None:
+            context.notice(found.notice)
+        return Located(found.commit, found.name)
+    assert ref is not None  # HEAD is found, or an error
+    short = short_commit(ref)
+    if short is None:
+        raise refs.missing(ref)
+    found_id = context.once(("git commit", remote, short), lambda: _complete(remote, short, refs, Git(context)))
+    if found_id is None:
+        raise refs.missing(ref)
+    return Located(found_id)
+
+
+def refs_of(remote: Remote, context: Context) -> Refs:
+    """All refs of a repository, asked for once in a run."""
+    return context.once(("git refs", remote), lambda: _list(remote, Git(context)))
+
+
+def _list(remote: Remote, git: Git) -> Refs:
+    with _place(remote, git.context) as directory, connected(remote, git, directory) as connection:
+        environ = connection.environment(directory)
+        done = git.run(["ls-remote", "--symref", "--end-of-options", REMOTE], environ, patience=connection.patience())
+        if done.code != 0:
+            git.check_version(environ)
+            raise failure(done.said, connection.story("git ls-remote of"))
+        return Refs.parse(done.output)
+
+
+@contextmanager
+def _place(remote: Remote, context: Context) -> Iterator[Path]:
+    """A directory only where a key must lie in one: nobody waits for who reads there."""
+    if remote.sshkey is None:
+        yield _NOWHERE
+        return
+    with context.workshop(workshop_key(remote)) as directory:
+        yield directory
+
+
+def _complete(remote: Remote, short: str, refs: Refs, git: Git) -> str | None:
+    """The one commit whose id begins with ``short``. Only who knows all commits can tell."""
+    context = git.context
+    with context.workshop(workshop_key(remote)) as directory, connected(remote, git, directory) as connection:
+        store = Store(directory, Kind.COMMITS, refs.id_length)
+        # An older one is of no use: git dies where a tag leads to what the filter left out.
+        store.wipe()
+        Fetcher(git, connection, Budget(context.limits)).commits(store, refs)
+        return _only_match(store, short, git, connection)
+
+
+def _only_match(store: Store, short: str, git: Git, connection: Connection) -> str | None:
+    done = git.run(
+        ["rev-parse", "--verify", "--end-of-options", f"{short}^{{commit}}"],
+        environment(git.context.environ, store.path),
+    )
+    if "ambiguous" in done.said:
+        raise NotFoundError(
+            f"{connection.remote.shown} has several commits that begin with {printable(short)}",
+            hint="write the whole id",
+        )
+    found = done.output.decode("ascii", "replace").strip()
+    return found if done.code == 0 and full_commit(found) and found.startswith(short) else None

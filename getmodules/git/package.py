@@ -1,0 +1,196 @@
+"""One repository at one commit, in the workshop and open for reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TypeVar
+
+from getmodules.errors import CorruptArchiveError, NotFoundError
+from getmodules.git.batch import MISSING
+from getmodules.git.command import Git
+from getmodules.git.connection import connected, sweep_keys
+from getmodules.git.fetch import Aim, Budget, Fetcher
+from getmodules.git.locate import workshop_key
+from getmodules.git.objects import Content, Objects
+from getmodules.git.parse import Mode, tree_of
+from getmodules.git.remote import Remote
+from getmodules.git.store import Kind, Store
+from getmodules.git.submodules import FILE
+from getmodules.git.walk import Entry, Selection, Walk
+from getmodules.values import valueclass
+
+T = TypeVar("T")
+_CONTENT = (Mode.FILE, Mode.EXECUTABLE, Mode.SYMLINK)
+
+
+@valueclass(kw_only=False)
+class Tools:
+    """What all packages of one call share."""
+
+    git: Git
+    budget: Budget
+    with_submodules: bool
+
+
+class Package:
+    """Holds the workshop from :meth:`open` to :meth:`close`."""
+
+    def __init__(self, remote: Remote, aim: Aim, selection: Selection, tools: Tools) -> None:
+        self.remote = remote
+        self.aim = aim
+        self.selection = selection
+        self.tree = ""
+        self.entries: Sequence[Entry] = ()
+        self._tools = tools
+        self._held = ExitStack()
+        self._directory = Path()
+        self._objects: Objects | None = None
+        self._store: Store | None = None
+        #: Whether all that is read was fetched by this very call.
+        self._is_fresh = False
+
+    def open(self) -> None:
+        """Fetch what is missing, and know all names. Nothing is known of the files' contents yet."""
+        context = self._tools.git.context
+        try:
+            self._directory = self._held.enter_context(context.workshop(workshop_key(self.remote)))
+            sweep_keys(self._directory)
+            self._open_store()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self._release()
+        self._held.close()
+
+    @property
+    def store(self) -> Store:
+        assert self._store is not None
+        return self._store
+
+    def contents(self, entries: Sequence[Entry]) -> Iterator[Content]:
+        """The content of each of ``entries``, in their order. What an older store has lost is fetched again."""
+        done = 0
+        while True:
+            try:
+                assert self._objects is not None
+                for content in self._objects.blobs([entry.id for entry in entries[done:]]):
+                    done += 1
+                    yield content
+                return
+            except CorruptArchiveError:
+                if self._is_fresh:
+                    raise
+                self._renew()
+
+    def gitlinks(self) -> list[Entry]:
+        """The submodules that are wanted, or that something wanted lies in."""
+        return [
+            entry
+            for entry in self.entries
+            if entry.mode == Mode.GITLINK and (entry.wanted or self.selection.leads_to(entry.path))
+        ]
+
+    # --------------------------------------------------------------------------------------------- opening
+
+    def _open_store(self) -> None:
+        for store in self._usable():
+            if not store.is_complete(self.aim.commit):
+                continue
+            try:
+                self._read_from(store)
+                return
+            except CorruptArchiveError:
+                # Whatever happened to it: what a new one says is what counts.
+                self._release()
+                store.wipe()
+        self._fetch()
+
+    def _usable(self) -> Iterator[Store]:
+        """The stores that may have it, the one that has most first."""
+        kinds = (Kind.TIP, Kind.HISTORY) if self.selection.is_everything else (Kind.TIP, Kind.HISTORY, Kind.LEAN)
+        for kind in kinds:
+            store = self._a_store(kind)
+            if store.path.is_dir():
+                store.prepare()
+                yield store
+
+    def _renew(self) -> None:
+        self._release()
+        self.store.wipe()
+        self._fetch()
+
+    def _fetch(self) -> None:
+        self._is_fresh = True
+        store = self._a_store(Kind.TIP if self.selection.is_everything else Kind.LEAN)
+        store.prepare()
+        git, context = self._tools.git, self._tools.git.context
+        with connected(self.remote, git, self._directory) as connection:
+            fetcher = Fetcher(git, connection, self._tools.budget)
+            if not self._renewing(store, lambda: fetcher.by_commit(store, self.aim)):
+                store = full = self._a_store(Kind.HISTORY)
+                store.prepare()
+                self._renewing(full, lambda: fetcher.history(full, self.aim))
+                context.notice("the server gives no single commits, so the whole history was fetched")
+        self._read_from(store)
+
+    def _renewing(self, store: Store, fetch: Callable[[], T]) -> T:
+        """``fetch()``; once more into an empty store where what was in it may have been in the way."""
+        was_empty = store.bytes() == 0
+        try:
+            return fetch()
+        except CorruptArchiveError:
+            if was_empty:
+                raise
+            store.wipe()
+            return fetch()
+
+    def _read_from(self, store: Store) -> None:
+        self._store = store
+        self._objects = objects = Objects(store, self._tools.git)
+        kind, commit = objects.kind_of(self.aim.commit)
+        if kind == MISSING:
+            raise CorruptArchiveError(f"the commit {self.aim.commit} is not where it was put")
+        if kind != "commit":
+            raise NotFoundError(
+                f"{self.aim.commit} in {self.remote.shown} is a {kind}, not a commit",
+                hint="name a branch, a commit, or a tag that leads to one",
+            )
+        self.tree = tree_of(commit)
+        context = self._tools.git.context
+        walk = Walk(context.limits, self.selection, len(self.tree) // 2, context.checkpoint)
+        self.entries = walk.run(self.tree, objects.trees)
+        if store.kind is Kind.LEAN:
+            self._complete_files(store, objects)
+
+    def _complete_files(self, store: Store, objects: Objects) -> None:
+        lacking = objects.absent(self._needed())
+        if not lacking:
+            return
+        self._release()  # it has seen what is there, and would not look again
+        git = self._tools.git
+        with connected(self.remote, git, self._directory) as connection:
+            fetcher = Fetcher(git, connection, self._tools.budget)
+            if not fetcher.blobs(store, lacking):
+                whole = self._a_store(Kind.TIP)
+                whole.prepare()
+                if fetcher.by_commit(whole, self.aim):
+                    store = whole
+        self._store, self._objects = store, Objects(store, git)
+
+    def _needed(self) -> Iterator[str]:
+        needs_modules = self._tools.with_submodules and bool(self.gitlinks())
+        for entry in self.entries:
+            if entry.mode in _CONTENT and (entry.wanted or (needs_modules and entry.path == FILE)):
+                yield entry.id
+
+    def _a_store(self, kind: Kind) -> Store:
+        return Store(self._directory, kind, len(self.aim.commit))
+
+    def _release(self) -> None:
+        objects, self._objects = self._objects, None
+        if objects is not None:
+            objects.close()

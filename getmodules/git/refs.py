@@ -1,0 +1,115 @@
+"""What a repository's refs are, and which commit a ``ref=`` means: git's own rules, on what ``ls-remote`` said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from getmodules.errors import FetchError, NotFoundError
+from getmodules.redact import printable
+from getmodules.values import valueclass
+
+_LINE = re.compile(r"(?P<id>[0-9a-f]{40}|[0-9a-f]{64})\t(?P<name>\S[^\t]*)", re.ASCII)
+_SYMREF = re.compile(r"ref: (?P<target>\S+)\tHEAD")
+_COMMIT = re.compile(r"(?:[0-9A-Fa-f]{40}|[0-9A-Fa-f]{64})", re.ASCII)
+_SHORT = re.compile(r"[0-9A-Fa-f]{7,63}", re.ASCII)
+_PEELED: Final = "^{}"
+#: How git completes a short name, the first that is there wins (gitrevisions(7)).
+_RULES: Final = ("{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD")
+_COMPARED = 5_000
+_NAMED = 5
+
+
+class Found(NamedTuple):
+    """A ref of the remote and the commit that it leads to, tags followed to their end."""
+
+    name: str
+    commit: str
+    notice: str | None = None
+
+
+@valueclass(kw_only=False)
+class Refs:
+    """All refs of one repository. ``peeled`` are the ids that annotated tags lead to."""
+
+    ids: Mapping[str, str]
+    peeled: Mapping[str, str]
+    #: The branch that HEAD stands for, where the server says so.
+    head: str | None = None
+
+    @classmethod
+    def parse(cls, output: bytes) -> Refs:
+        ids: dict[str, str] = {}
+        peeled: dict[str, str] = {}
+        head = None
+        for line in output.decode("utf-8", "surrogateescape").split("\n"):
+            symref = _SYMREF.fullmatch(line)
+            found = _LINE.fullmatch(line)
+            if symref is not None:
+                head = symref["target"]
+            elif found is not None:
+                name = found["name"]
+                table, name = (peeled, name.removesuffix(_PEELED)) if name.endswith(_PEELED) else (ids, name)
+                table[name] = found["id"]
+            elif line:
+                raise FetchError(f"git lists a ref that is none: {printable(line)!r}", part="unreadable")
+        return cls(ids, peeled, head)
+
+    def find(self, ref: str | None) -> Found | None:
+        """What ``ref`` means; ``None`` where no ref is called so."""
+        if ref is None or ref == "HEAD":
+            return self._head()
+        names = [rule.format(ref) for rule in (_RULES[:1] if ref.startswith("refs/") else _RULES)]
+        there = [name for name in names if name in self.ids]
+        if not there:
+            return None
+        notice = None
+        if {f"refs/tags/{ref}", f"refs/heads/{ref}"} <= set(there):
+            notice = f"{printable(ref)!r} is a tag and a branch: the tag is used, as git does; heads/… is the branch"
+        return Found(there[0], self._peel(there[0]), notice)
+
+    @property
+    def id_length(self) -> int:
+        return len(next(iter(self.ids.values()), "0" * 40))
+
+    def tags(self) -> list[str]:
+        return [name.removeprefix("refs/tags/") for name in self.ids if name.startswith("refs/tags/")]
+
+    def _head(self) -> Found:
+        if "HEAD" in self.ids:
+            name = self.head if self.head in self.ids else "HEAD"
+            return Found(name or "HEAD", self.ids["HEAD"])
+        if not self.ids:
+            raise NotFoundError("the repository is empty: it has no commit yet")
+        raise NotFoundError("the repository's HEAD leads nowhere", hint=self._near(self.head or "") or "name a ref=")
+
+    def _peel(self, name: str) -> str:
+        return self.peeled.get(name, self.ids[name])
+
+    def missing(self, ref: str) -> NotFoundError:
+        return NotFoundError(f"the repository has no ref or commit {printable(ref)!r}", hint=self._near(ref))
+
+    def _near(self, ref: str) -> str | None:
+        import difflib
+
+        short = [name.removeprefix("refs/tags/").removeprefix("refs/heads/") for name in self.ids if name != "HEAD"]
+        wanted = ref.removeprefix("refs/").removeprefix("tags/").removeprefix("heads/")
+        near = difflib.get_close_matches(wanted, short[:_COMPARED], cutoff=0.5)
+        if near:
+            return "did you mean " + " or ".join(repr(printable(name)) for name in dict.fromkeys(near))
+        return (
+            "there are, for example: " + ", ".join(map(printable, list(dict.fromkeys(short))[:_NAMED]))
+            if short
+            else None
+        )
+
+
+def full_commit(ref: str | None) -> str | None:
+    """``ref`` as a commit's whole id, if it is one."""
+    return ref.lower() if ref is not None and _COMMIT.fullmatch(ref) else None
+
+
+def short_commit(ref: str | None) -> str | None:
+    """``ref`` as the beginning of a commit's id, if it can be one."""
+    return ref.lower() if ref is not None and _SHORT.fullmatch(ref) else None

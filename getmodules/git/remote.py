@@ -1,0 +1,102 @@
+"""Where a repository is, and what git is told of it: never a password, and only transports that we know."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+from getmodules.address import Url, check_url
+from getmodules.errors import AddressError
+from getmodules.model import PackageAddress
+from getmodules.ports import Origin
+from getmodules.redact import printable, redact_address
+from getmodules.values import field, valueclass
+
+#: git never hears of any other: ``ext::`` and its kin run commands.
+TRANSPORTS = ("https", "http", "ssh", "git", "file")
+_PORTS = {"https": 443, "http": 80, "ssh": 22, "git": 9418, "file": 0}
+_SCP = re.compile(r"(?:(?P<user>[A-Za-z0-9._~][A-Za-z0-9._~-]*)@)?(?P<host>[A-Za-z0-9][A-Za-z0-9.-]*):(?P<path>[^:].*)")
+
+
+@valueclass(kw_only=False)
+class Remote:
+    """A repository and the key that its address carries. Equal ones are asked once in a run."""
+
+    url: Url = field(repr=False)
+    sshkey: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, package: PackageAddress) -> Remote:
+        return cls(check_url(package.url), package.arguments.get("sshkey"))
+
+    @property
+    def scheme(self) -> str:
+        return self.url.scheme
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(self.url.scheme, self.url.host, self.url.port or _PORTS[self.url.scheme])
+
+    @property
+    def is_web(self) -> bool:
+        return self.url.scheme in ("https", "http")
+
+    @property
+    def location(self) -> str:
+        """The URL as git gets it. What git starts shows it in its command line, so it has no password.
+
+        Of ``http`` not even a user: that may be a token.
+        """
+        user = "" if self.is_web else self.url.userinfo.partition(":")[0]
+        return str(self.url._replace(userinfo=user))
+
+    @property
+    def shown(self) -> str:
+        return redact_address(self.location)
+
+    def submodule(self, typed: str) -> Remote:
+        """Where the submodule with the URL ``typed`` is; raises :class:`AddressError` for what is no place of a kind
+        that we know. The key and the password go along where the origin is the same."""
+        if not typed or typed.startswith("-") or not typed.isprintable() or "\\" in typed:
+            raise AddressError(f"{printable(redact_address(typed))!r} is no URL of a repository")
+        if typed.startswith(("./", "../")) or typed in (".", ".."):
+            return Remote(_relative(self.url, typed), self.sshkey)
+        url = _absolute(typed)
+        if url.scheme not in TRANSPORTS:
+            raise AddressError(f"git has no transport {printable(url.scheme)!r} here")
+        if bool(url.host) is (url.scheme == "file"):
+            raise AddressError(f"{printable(redact_address(typed))!r} names no host, or one where there is none")
+        other = Remote(url)
+        return Remote(url, self.sshkey) if other.origin == self.origin and url.scheme == "ssh" else other
+
+
+def _absolute(typed: str) -> Url:
+    if "://" in typed:
+        return check_url(typed)
+    if "::" in typed:
+        raise AddressError(f"{printable(redact_address(typed))!r} asks for a helper of git, and none is run")
+    if typed.startswith("/"):
+        return check_url("file://" + quote(typed, safe="/!$&'()*+,;=:@~"))
+    short = _SCP.fullmatch(typed)
+    if short is None:
+        raise AddressError(f"{printable(redact_address(typed))!r} is no URL of a repository")
+    user = f"{short['user']}@" if short["user"] else ""
+    path = quote(short["path"].removeprefix("/"), safe="/!$&'()*+,;=:@~")
+    return check_url(f"ssh://{user}{short['host']}/{path}")
+
+
+def _relative(base: Url, typed: str) -> Url:
+    """As git resolves it: against the repository's own URL, of which ``..`` takes off the last part."""
+    path = base.path.rstrip("/")
+    rest = typed
+    while rest:
+        part, _, rest = rest.partition("/")
+        if part == "..":
+            path, slash, _last = path.rpartition("/")
+            if not slash:
+                raise AddressError(f"{printable(typed)!r} leads out of {base.host or 'the file system'}")
+        elif part not in ("", "."):
+            path += "/" + quote(part, safe="%!$&'()*+,;=:@~")
+    if not path.strip("/"):
+        raise AddressError(f"{printable(typed)!r} names no repository")
+    return check_url(str(base._replace(path=path)))

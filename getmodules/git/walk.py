@@ -1,0 +1,124 @@
+"""From a commit's root tree to the entries that somebody wants: level by level, and no further than is needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from getmodules.git.parse import Mode, TreeEntry, tree_entries
+from getmodules.limits import METADATA_BYTES, Limits, metadata_exceeded
+from getmodules.redact import printable
+from getmodules.values import field, valueclass
+
+_MAGIC = re.compile(r"[*?\[]")
+#: What Python needs for one entry besides its characters.
+_ENTRY_OVERHEAD: Final = 300
+
+#: The bytes of trees, in the order of their ids.
+ReadTrees = Callable[[Iterable[str]], Iterator[tuple[str, bytes]]]
+
+
+class Entry(NamedTuple):
+    path: str
+    mode: int
+    id: str
+    #: Whether its content is installed. What is not is there for its name alone.
+    wanted: bool
+
+
+class _Directory(NamedTuple):
+    path: str
+    id: str
+    wanted: bool
+
+
+@valueclass(kw_only=False)
+class Selection:
+    """Which paths are needed of a package. A glob counts from its first part with a wildcard."""
+
+    prefixes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, subdirs: Iterable[str]) -> Selection:
+        return cls(tuple(dict.fromkeys(map(_plain_start, subdirs))))
+
+    @property
+    def is_everything(self) -> bool:
+        return "" in self.prefixes
+
+    def has(self, path: str) -> bool:
+        """Whether ``path`` lies in what is wanted, or is it."""
+        return any(not prefix or path == prefix or path.startswith(f"{prefix}/") for prefix in self.prefixes)
+
+    def leads_to(self, path: str) -> bool:
+        """Whether ``path`` is on the way to what is wanted."""
+        return any(prefix.startswith(f"{path}/") for prefix in self.prefixes)
+
+    def within(self, path: str) -> Selection:
+        """The same as seen from ``path``: a package of its own lies there."""
+        if self.has(path):
+            return Selection(("",))
+        start = f"{path}/"
+        return Selection(tuple(each.removeprefix(start) for each in self.prefixes if each.startswith(start)))
+
+
+def _plain_start(subdir: str) -> str:
+    parts: list[str] = []
+    for part in subdir.split("/"):
+        if _MAGIC.search(part):
+            break
+        parts.append(part)
+    return "/".join(parts)
+
+
+@valueclass(kw_only=False, frozen=False)
+class Walk:
+    """Counts while it goes: a tree may hold itself a thousand times over in a few bytes."""
+
+    limits: Limits
+    selection: Selection
+    id_bytes: int
+    checkpoint: Callable[[], None]
+    _wanted: int = 0
+    _remembered: int = 0
+    _deepest: int = field(init=False)
+    entries: list[Entry] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        # From the root, where the writer counts from the wanted directory: which may itself be that deep.
+        longest = max(prefix.count("/") for prefix in self.selection.prefixes)
+        self._deepest = self.limits.depth + longest + 1
+
+    def run(self, root: str, read: ReadTrees) -> Sequence[Entry]:
+        level = [_Directory("", root, self.selection.is_everything)]
+        while level:
+            below: list[_Directory] = []
+            contents = read(directory.id for directory in level)
+            for directory, (_, tree) in zip(level, contents, strict=True):
+                self.checkpoint()
+                for entry in tree_entries(tree, self.id_bytes):
+                    self._take(directory, entry, below)
+            level = below
+        return self.entries
+
+    def _take(self, parent: _Directory, entry: TreeEntry, below: list[_Directory]) -> None:
+        mode, name, object_id = entry
+        path = f"{parent.path}/{name}" if parent.path else name
+        wanted = parent.wanted or self.selection.has(path)
+        self._count(path, wanted)
+        self.entries.append(Entry(path, mode, object_id, wanted))
+        if mode == Mode.DIRECTORY and (wanted or self.selection.leads_to(path)):
+            below.append(_Directory(path, object_id, wanted))
+
+    def _count(self, path: str, wanted: bool) -> None:
+        self._remembered += 2 * len(path) + _ENTRY_OVERHEAD
+        if self._remembered > 4 * METADATA_BYTES:
+            raise metadata_exceeded("the names in the repository")
+        if not wanted:
+            return
+        self._wanted += 1
+        if self._wanted > self.limits.entries:
+            raise self.limits.exceeded("entries", "the files and directories in the repository")
+        if path.count("/") > self._deepest:
+            raise self.limits.exceeded("depth", f"the name {printable(path)!r} is too deep")

@@ -1,0 +1,27 @@
+"""A store with the objects of a hand-made repository in it, as though git had fetched them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from getmodules.git.command import Git
+from getmodules.git.store import Kind, Store
+from tests.contexts import a_context
+from tests.gitrepos import Repository
+from tests.tools import need
+
+
+def a_git(tmp_path: Path | None = None, **more: Any) -> Git:
+    need("git")
+    environ = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
+    return Git(a_context(tmp_path, **{"environ": environ, **more}))
+
+
+def a_store_of(repository: Repository, workshop: Path, kind: Kind = Kind.TIP) -> Store:
+    store = Store(workshop, kind, 64 if repository.algorithm == "sha256" else 40)
+    store.prepare()
+    shutil.copytree(repository.path / "objects", store.path / "objects", dirs_exist_ok=True)
+    return store

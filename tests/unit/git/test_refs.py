@@ -1,0 +1,99 @@
+"""What a ref= means, by git's own rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from getmodules import FetchError, NotFoundError
+from getmodules.git.refs import Refs, full_commit, short_commit
+from tests.refusals import refusal
+
+A, B, C, D = ("a" * 40, "b" * 40, "c" * 40, "d" * 40)
+LISTING = f"""ref: refs/heads/main\tHEAD
+{A}\tHEAD
+{A}\trefs/heads/main
+{B}\trefs/heads/both
+{B}\trefs/heads/feature/x
+{B}\trefs/heads/tags/odd
+{C}\trefs/tags/both
+{D}\trefs/tags/v1
+{C}\trefs/tags/v1^{{}}
+{C}\trefs/tags/odd
+{D}\trefs/pull/7/head
+{B}\trefs/remotes/origin/HEAD
+"""
+REFS = Refs.parse(LISTING.encode())
+
+
+@pytest.mark.parametrize(
+    ("ref", "name", "commit"),
+    [
+        pytest.param(None, "refs/heads/main", A, id="none"),
+        pytest.param("HEAD", "refs/heads/main", A, id="HEAD"),
+        pytest.param("main", "refs/heads/main", A, id="branch"),
+        pytest.param("feature/x", "refs/heads/feature/x", B, id="branch with a slash"),
+        pytest.param("v1", "refs/tags/v1", C, id="annotated tag"),
+        pytest.param("both", "refs/tags/both", C, id="tag before branch"),
+        pytest.param("heads/both", "refs/heads/both", B, id="the branch, said so"),
+        pytest.param("tags/v1", "refs/tags/v1", C, id="tags/"),
+        pytest.param("tags/odd", "refs/tags/odd", C, id="a tag before a branch that is called like one"),
+        pytest.param("refs/pull/7/head", "refs/pull/7/head", D, id="in full"),
+        pytest.param("pull/7/head", "refs/pull/7/head", D, id="below refs"),
+        pytest.param("origin", "refs/remotes/origin/HEAD", B, id="the HEAD of a remote"),
+    ],
+)
+def test_a_ref_that_is_there(ref: str | None, name: str, commit: str) -> None:
+    found = REFS.find(ref)
+    assert found is not None
+    assert found[:2] == (name, commit)
+
+
+def test_a_tag_and_a_branch_of_one_name_are_noticed() -> None:
+    assert [bool(found and found.notice) for found in map(REFS.find, ("both", "v1", "heads/both"))] == [
+        True, False, False,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("ref", ["nope", "refs/main", "refs/heads/nope", "heads/v1", "v1^{}", "mai"])
+def test_a_ref_that_is_not_there(ref: str) -> None:
+    assert REFS.find(ref) is None
+
+
+def test_near_names_are_offered() -> None:
+    error = REFS.missing("mian")
+    assert error.code == "not-found"
+    assert error.hint is not None
+    assert "'main'" in error.hint
+    assert REFS.missing("zzzzzz").hint == "there are, for example: main, both, feature/x, tags/odd, v1"
+
+
+def test_a_detached_head() -> None:
+    found = Refs.parse(f"{A}\tHEAD\n{B}\trefs/heads/main\n".encode()).find(None)
+    assert found is not None
+    assert found[:2] == ("HEAD", A)
+
+
+def test_an_empty_repository() -> None:
+    refusal(NotFoundError, "not-found", Refs.parse(b"").find, None)
+
+
+def test_a_head_that_leads_nowhere() -> None:
+    refusal(NotFoundError, "not-found", Refs.parse(f"{A}\trefs/heads/other\n".encode()).find, "HEAD")
+
+
+@pytest.mark.parametrize("line", ["rubbish", f"{A} refs/heads/main", f"{A[1:]}\trefs/heads/x", f"{A}\t"])
+def test_a_list_that_is_none(line: str) -> None:
+    refusal(FetchError, "fetch/unreadable", Refs.parse, f"{line}\n".encode())
+
+
+def test_tags() -> None:
+    assert REFS.tags() == ["both", "v1", "odd"]
+    assert REFS.id_length == 40
+
+
+def test_commits() -> None:
+    assert full_commit(A.upper()) == A
+    assert full_commit("a" * 64) == "a" * 64
+    assert [full_commit(each) for each in (None, "a" * 39, "a" * 41, "g" * 40)] == [None] * 4
+    assert short_commit("ABCDEF1") == "abcdef1"
+    assert [short_commit(each) for each in (None, "abcdef", "v1")] == [None] * 3
