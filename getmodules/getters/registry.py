@@ -1,0 +1,92 @@
+"""``tfr:`` — modules of Terraform's registries, and ``namespace/name/system`` where a registry is configured.
+
+A registry has no packages: it knows the versions of a module, and where each of them is. So resolving ends
+elsewhere, and what pins the package is what pins it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from getmodules.address import check_url
+from getmodules.errors import AddressError
+from getmodules.hookspecs import hookimpl
+from getmodules.model import Elsewhere, PackageAddress, Pin, Want
+from getmodules.ports import Context, Detector, Getter, Shorthand
+from getmodules.values import replace
+
+_SCHEME = "tfr"
+_HOW = f"write {_SCHEME}://HOST/NAMESPACE/NAME/SYSTEM[//SUBDIRECTORY][?version=CONSTRAINT]"
+
+
+class RegistryGetter:
+    schemes = (_SCHEME,)
+    arguments = frozenset({"version"})
+
+    def check(self, package: PackageAddress) -> PackageAddress:
+        from getmodules.tfregistry.names import ModuleName
+        from getmodules.versions import Constraint, VersionError
+
+        url = check_url(package.url)
+        if url.scheme != _SCHEME:
+            raise AddressError(f"{_SCHEME}:: takes no other URL", hint=_HOW)
+        if not url.host:
+            raise AddressError("there is no registry in this address", hint=_HOW)
+        if url.userinfo:
+            raise AddressError(
+                f"{_SCHEME} addresses carry no user name", hint="a token comes from the environment: TF_TOKEN_<host>"
+            )
+        ModuleName.parse(url.path.removeprefix("/"))
+        version = package.arguments.get("version")
+        if version is not None:
+            try:
+                Constraint.parse(version)
+            except VersionError as error:
+                raise AddressError(str(error), hint=error.hint) from None
+        own = url._replace(port=None) if url.port == 443 else url
+        return replace(package, url=str(own), forced=False)
+
+    def resolve(self, package: PackageAddress, context: Context) -> Elsewhere:
+        from getmodules.tfregistry.host import RegistryHost
+        from getmodules.tfregistry.modules import ModuleRegistry
+        from getmodules.tfregistry.names import ModuleName
+        from getmodules.versions import Constraint
+
+        url = check_url(package.url)
+        module = ModuleName.parse(url.path.removeprefix("/"))
+        wanted = package.arguments.get("version")
+        host = RegistryHost(f"{url.host}:{url.port}" if url.port else url.host, context)
+        registry = ModuleRegistry(host, context)
+        version = registry.newest(module, Constraint() if wanted is None else Constraint.parse(wanted))
+        if str(version) != wanted:
+            context.notice(f"the newest version of {module} that will do is {version}")
+        return registry.location(module, version)
+
+    def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Elsewhere:
+        return self.resolve(pin.package, context)
+
+
+class RegistryShorthand:
+    """``namespace/name/system``, which means something only where a registry is configured."""
+
+    name = "registry"
+
+    def detect(self, shorthand: Shorthand) -> str | None:
+        if shorthand.registry is None or shorthand.force not in (None, _SCHEME):
+            return None
+        from getmodules.tfregistry.names import ModuleName
+
+        try:
+            return f"{_SCHEME}://{shorthand.registry}/{ModuleName.parse(shorthand.body)}"
+        except AddressError:
+            return None  # a path, or what another detector knows
+
+
+@hookimpl
+def getmodules_getters() -> Iterable[Getter]:
+    return (RegistryGetter(),)
+
+
+@hookimpl
+def getmodules_detectors() -> Iterable[Detector]:
+    return (RegistryShorthand(),)

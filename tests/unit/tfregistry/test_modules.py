@@ -1,0 +1,86 @@
+"""The versions of a module, and where one of them is; what a whole registry does is in ``tests/functional``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from getmodules.errors import NotFoundError, UnsafeContentError
+from getmodules.getters.registry import RegistryGetter
+from getmodules.model import PackageAddress, Pin
+from getmodules.net.network import ClientNetwork
+from getmodules.net.settings import NetSettings
+from getmodules.tfregistry.host import RegistryHost
+from getmodules.tfregistry.modules import ModuleRegistry
+from getmodules.tfregistry.names import ModuleName
+from getmodules.versions import Constraint, Version
+from tests.contexts import a_context
+from tests.moduleregistry import MODULE, ModuleRegistry as Server, a_registry, versions
+from tests.refusals import refusal
+
+VPC = ModuleName.parse(MODULE)
+LIST = f"/v1/modules/{MODULE}/versions"
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with a_registry(None) as running:
+        running.publish("1.0.0", "v1.10.0", "1.9.0", "1.0.0+build.2", "2.0.0-rc.1")
+        yield running
+
+
+@pytest.fixture
+def registry(server: Server, tmp_path: Path) -> Iterator[ModuleRegistry]:
+    network = ClientNetwork(NetSettings(plain_http=frozenset({server.host}), backoff_seconds=0.01))
+    context = a_context(tmp_path, network=network)
+    yield ModuleRegistry(RegistryHost(server.host, context), context)
+    network.close()
+
+
+def test_versions_are_asked_for_once_in_an_operation(server: Server, registry: ModuleRegistry) -> None:
+    assert registry.versions(VPC) == registry.versions(VPC)
+    registry.newest(VPC, Constraint.parse("~> 1.0"))
+    assert server.paths.count(LIST) == 1
+    assert {str(version) for version in registry.versions(VPC)} == {
+        "1.0.0", "1.10.0", "1.9.0", "1.0.0+build.2", "2.0.0-rc.1",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("constraint", "version"), [("", "1.10.0"), ("< 1.10", "1.9.0"), ("1.0.0", "1.0.0+build.2"), ("~> 1", "1.10.0")]
+)
+def test_the_newest_that_will_do(registry: ModuleRegistry, constraint: str, version: str) -> None:
+    wanted = Constraint.parse(constraint) if constraint else Constraint()
+    assert registry.newest(VPC, wanted) == Version.parse(version)
+
+
+def test_an_error_lists_the_newest_and_not_all(server: Server, registry: ModuleRegistry) -> None:
+    server.replies[LIST] = versions(*(f"1.{minor}.0" for minor in range(40)))
+    error = refusal(NotFoundError, "not-found", registry.newest, VPC, Constraint.parse("> 2, >2"))
+    assert error.message == f"{server.host} has no version of {MODULE} that is > 2.0.0"
+    assert error.hint == "the newest are 1.39.0, 1.38.0, 1.37.0, 1.36.0, 1.35.0 …"
+
+
+def test_a_build_is_asked_for_by_its_name(server: Server, registry: ModuleRegistry) -> None:
+    path = f"/v1/modules/{MODULE}/1.0.0+build.2/download"
+    assert registry.location(VPC, Version.parse("1.0.0+build.2")).address == f"{server.server.url}/packages/vpc.zip"
+    assert server.paths[-1] == path
+
+
+def test_the_getter_never_brings_anything_itself(server: Server, tmp_path: Path) -> None:
+    network = ClientNetwork(NetSettings(plain_http=frozenset({server.host})))
+    package = PackageAddress(getter="tfr", url=f"tfr://{server.host}/{MODULE}")
+    context = a_context(tmp_path, network=network)
+    getter = RegistryGetter()
+    assert getter.fetch(Pin(package=package), (), context) == getter.resolve(package, context)
+    network.close()
+
+
+def test_where_it_is_no_further_in_than_the_registry(registry: ModuleRegistry) -> None:
+    check = registry.location(VPC, Version.parse("1.0.0")).check_address
+    assert check is not None
+    check("127.0.0.1")
+    for address in ("169.254.169.254", "10.0.0.1"):
+        refusal(UnsafeContentError, "unsafe-content/elsewhere", check, address)
