@@ -24,9 +24,9 @@ autodoc_preserve_defaults = True
 
 nitpick_ignore_regex = [
     # The standard library's inventory would need the network.
-    ("py:.*", r"(collections|contextlib|dataclasses|enum|functools|os|pathlib|threading|typing)\..*"),
+    ("py:.*", r"(collections|contextlib|dataclasses|datetime|enum|functools|os|pathlib|threading|typing)\..*"),
     ("py:.*", r"(Any|Callable|IO|Iterable|Iterator|Mapping|Path|Self|Sequence|bool|bytes|int|object|str)"),
-    ("py:class", r"Callable\[.*"),
+    ("py:class", r"(Callable|tuple)\[.*"),
     # Docstrings may name modules that are no part of the reference.
     ("py:mod", r"getmodules\..*"),
 ]

@@ -48,13 +48,14 @@ from getmodules.errors import (
 )
 
 if TYPE_CHECKING:
+    from getmodules.arguments import Arguments as Arguments
+    from getmodules.batch import Failure as Failure, Pace as Pace
     from getmodules.client import Client as Client, StrPath
     from getmodules.digest import Digest as Digest
     from getmodules.hashing import hash_file as hash_file, hash_tree as hash_tree, hash_zip as hash_zip
     from getmodules.hookspecs import hookimpl as hookimpl
     from getmodules.limits import Limits as Limits
     from getmodules.model import (
-        Arguments as Arguments,
         Blob as Blob,
         Demand as Demand,
         Elsewhere as Elsewhere,
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
         ModuleAddress as ModuleAddress,
         PackageAddress as PackageAddress,
         Pin as Pin,
+        Unchanged as Unchanged,
         Want as Want,
     )
     from getmodules.oci.results import Inspected as Inspected, Pushed as Pushed, Referrer as Referrer
@@ -77,6 +79,14 @@ if TYPE_CHECKING:
         Progress as Progress,
         Shorthand as Shorthand,
     )
+    from getmodules.project.reports import (
+        CheckReport as CheckReport,
+        FailuresError as FailuresError,
+        InstallReport as InstallReport,
+        LockReport as LockReport,
+        OutdatedReport as OutdatedReport,
+        VerifyReport as VerifyReport,
+    )
     from getmodules.redact import Secret as Secret
     from getmodules.results import Installed as Installed, Resolved as Resolved
     from getmodules.tree import members_of as members_of
@@ -87,17 +97,22 @@ logging.getLogger("getmodules").addHandler(logging.NullHandler())
 
 #: Where the other public names live; each is imported when it is first used, so that importing costs little.
 _HOMES = {
+    "getmodules.batch": ("Failure", "Pace"),
     "getmodules.client": ("Client",),
     "getmodules.digest": ("Digest",),
     "getmodules.hashing": ("hash_file", "hash_tree", "hash_zip"),
     "getmodules.hookspecs": ("hookimpl",),
     "getmodules.limits": ("Limits",),
+    "getmodules.arguments": ("Arguments",),
     "getmodules.model": (
-        "Arguments", "Blob", "Demand", "Elsewhere", "Evidence", "Gate", "Kind", "Member", "Members",
-        "ModuleAddress", "PackageAddress", "Pin", "Want",
+        "Blob", "Demand", "Elsewhere", "Evidence", "Gate", "Kind", "Member", "Members",
+        "ModuleAddress", "PackageAddress", "Pin", "Unchanged", "Want",
     ),
     "getmodules.oci.results": ("Inspected", "Pushed", "Referrer"),
     "getmodules.ports": ("Context", "Credential", "Origin", "Phase", "Progress", "Shorthand"),
+    "getmodules.project.reports": (
+        "CheckReport", "FailuresError", "InstallReport", "LockReport", "OutdatedReport", "VerifyReport",
+    ),
     "getmodules.redact": ("Secret",),
     "getmodules.results": ("Installed", "Resolved"),
     "getmodules.tree": ("members_of",),

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
+from getmodules.arguments import Argument, Arguments
 from getmodules.errors import AddressError
-from getmodules.model import Argument, Arguments, SourceAddress
+from getmodules.model import SourceAddress
 from getmodules.redact import printable, redact_address
 
 #: Room for an RSA key in ``sshkey=``, not for a flood.
@@ -35,6 +36,8 @@ _USERINFO = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=%][A-Za-z0-9._~!$&'()*+,;=:%-]*
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?")
 _NUMERIC_LABEL = re.compile(r"(?:[0-9]+|0[xX][0-9A-Fa-f]*)")
 _PORT = re.compile(r"[1-9][0-9]{0,4}")
+#: A host, and perhaps a port, that there is only one way to read.
+_PLAIN_PLACE = re.compile(r"(?!-)[a-z0-9-]+(?<!-)(?:\.(?!-)[a-z0-9-]+(?<!-))*(?::[0-9]+)?", re.ASCII)
 #: What a URL's path keeps as it was typed: RFC 3986's characters, and the escapes that are there already.
 _PATH_SAFE = "/%!$&'()*+,;=:@~"
 
@@ -152,6 +155,10 @@ def join_subdirs(outer: str, inner: str) -> str:
     return f"{outer}/{inner}" if outer and inner else outer or inner
 
 
+#: A constraint is typed as it stands in a module block: ``version=~> 1.2``.
+_WITH_BLANKS = frozenset({"version"})
+
+
 def parse_query(query: str) -> Arguments:
     """Arguments in the order and spelling in which they were typed; ``+`` is a plus."""
     arguments: list[Argument] = []
@@ -168,13 +175,14 @@ def parse_query(query: str) -> Arguments:
             raise AddressError(
                 f"the argument {printable(typed_name)!r} has a fragment (#…)", hint=_CHARACTER_HINTS["#"]
             )
-        if " " in pair:
+        if " " in pair and typed_name not in _WITH_BLANKS:
             raise AddressError(
                 f"the argument {printable(typed_name)!r} has a blank", hint="a blank in a value is written %20"
             )
         name = _decode(typed_name, "an argument's name", strict=True)
         value = _decode(typed_value, f"the argument {printable(name)!r}", strict=True)
-        arguments.append(Argument(name, value, _ascii(pair) if equals else _ascii(typed_name)))
+        typed = pair.replace(" ", "%20") if equals else typed_name
+        arguments.append(Argument(name, value, _ascii(typed)))
     return merge_arguments(arguments)
 
 
@@ -241,7 +249,8 @@ def _check_authority(authority: str, scheme: str) -> tuple[str, str, int | None]
         return "", "", None
     host, port = _split_port(hostport)
     _check_host(host)
-    if not _second_reader_agrees(scheme, hostport, host, port):
+    # To import the second reader takes as long as to read hundreds of addresses.
+    if not _PLAIN_PLACE.fullmatch(hostport) and not _second_reader_agrees(scheme, hostport, host, port):
         raise AddressError(f"the host {printable(hostport)!r} can be read in two ways")
     return userinfo, host.lower(), port
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -30,11 +30,11 @@ def directory_of(root: Path, name: str) -> Iterator[tuple[str, int | None]]:
 
 
 @contextmanager
-def directory_below(root: Path, parts: Sequence[str]) -> Iterator[tuple[str, int | None]]:
+def directory_below(root: Path, parts: Sequence[str], *, make: bool = False) -> Iterator[tuple[str, int | None]]:
     """The directory at ``parts`` below ``root``: a prefix for paths, and the descriptor that they are relative to.
 
     No component below ``root`` is a link. Where the system has no calls below a descriptor, the links that are
-    there now are refused.
+    there now are refused. ``make`` makes what is missing, for nobody but us.
     """
     if ".." in parts:
         raise ValueError("a path below a directory has no '..'")
@@ -44,17 +44,30 @@ def directory_below(root: Path, parts: Sequence[str]) -> Iterator[tuple[str, int
             path = path / part
             if path.is_symlink():
                 raise _is_link(str(path))
+            if make:
+                path.mkdir(0o700, exist_ok=True)
         yield f"{path}{os.sep}", None
         return
     directory = os.open(root, _DIRECTORY)
     try:
         for part in parts:
-            inner = os.open(part, _DIRECTORY | _NOFOLLOW, dir_fd=directory)
+            inner = _entered(part, directory, make)
             os.close(directory)
             directory = inner
         yield "", directory
     finally:
         os.close(directory)
+
+
+def _entered(name: str, directory: int, make: bool) -> int:
+    try:
+        return os.open(name, _DIRECTORY | _NOFOLLOW, dir_fd=directory)
+    except FileNotFoundError:
+        if not make:
+            raise
+    with suppress(FileExistsError):  # somebody else was faster
+        os.mkdir(name, 0o700, dir_fd=directory)
+    return os.open(name, _DIRECTORY | _NOFOLLOW, dir_fd=directory)
 
 
 def split(name: str) -> tuple[list[str], str]:

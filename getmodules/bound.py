@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
+from getmodules.arguments import Arguments
 from getmodules.errors import AddressError
 from getmodules.model import (
     CORE_ARGUMENTS,
     Archive,
-    Arguments,
     Blob,
     Demand,
     Elsewhere,
@@ -26,12 +25,14 @@ from getmodules.model import (
     PackageAddress,
     Pin,
     Tree,
+    Unchanged,
     Want,
 )
 from getmodules.plugins import Plugin
 from getmodules.ports import Context, Credential, Fetched, Origin, Progress, Shorthand
 from getmodules.redact import Secret, printable, redact
-from getmodules.soundness import is_sound_blob, is_sound_demand, is_url, reads_back
+from getmodules.soundness import bounded_names, is_sound_blob, is_sound_demand, is_url, reads_back
+from getmodules.values import replace, valueclass
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 
@@ -53,7 +54,7 @@ def _each_once(strings: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(strings))
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class BoundDetector:
     plugin: Plugin
     offer: Any
@@ -67,7 +68,7 @@ class BoundDetector:
         return result
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class BoundGetter:
     plugin: Plugin
     offer: Any
@@ -76,6 +77,8 @@ class BoundGetter:
     arguments: frozenset[str] | None
     core_arguments: frozenset[str]
     local: bool
+    #: Which argument takes a name of ``versions``; ``None`` where there are none.
+    version_argument: str | None = None
 
     def check(self, package: PackageAddress) -> PackageAddress:
         self._check_argument_names(package)
@@ -115,7 +118,7 @@ class BoundGetter:
         return demands
 
     def resolve(self, package: PackageAddress, context: Context) -> Pin | Elsewhere | None:
-        result = self._optional("resolve", package, context)
+        result = self._optional("resolve", context.mirrors.asked(package), context)
         if result is None:
             return None
         if isinstance(result, Elsewhere):
@@ -125,10 +128,14 @@ class BoundGetter:
         if type(result.id) is not str or not result.id or not result.id.isprintable():
             raise self.plugin.guard.violation("resolve returned a Pin without an id")
         self._check_pinned(result.package)
-        digests: dict[Any, Any] = self.plugin.guard.call("the digests of a Pin", dict, result.digests)
+        meant = context.mirrors.meant(package, result.package)
+        return replace(result, package=meant, digests=self._digests("a Pin", result.digests))
+
+    def _digests(self, owner: str, given: Any) -> dict[str, str]:
+        digests: dict[Any, Any] = self.plugin.guard.call(f"the digests of {owner}", dict, given)
         if not all(type(text) is str and text.isprintable() for pair in digests.items() for text in pair):
-            raise self.plugin.guard.violation("the digests of a Pin must map plain strings to plain strings")
-        return replace(result, digests=digests)
+            raise self.plugin.guard.violation(f"the digests of {owner} must map plain strings to plain strings")
+        return digests
 
     def _check_pinned(self, package: PackageAddress) -> None:
         if not self._is_sound(package):
@@ -152,31 +159,45 @@ class BoundGetter:
             )
         return found
 
+    def versions(self, package: PackageAddress, context: Context) -> tuple[str, ...]:
+        """The names under which versions of ``package`` may be had."""
+        found = self._optional("versions", context.mirrors.asked(package), context)
+        return self.plugin.guard.call("versions", bounded_names, found or (), context.checkpoint)
+
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:
-        result = self.plugin.guard.ask("fetch", self.offer, "fetch", pin, wants, context)
+        asked = replace(pin, package=context.mirrors.asked(pin.package))
+        result = self.plugin.guard.ask("fetch", self.offer, "fetch", asked, wants, context)
         if isinstance(result, Blob):
             return self._blob(result)
         if isinstance(result, Layers):
             return self._layers(result)
+        if isinstance(result, Unchanged):
+            return result
         if isinstance(result, Members):
-            return Members(self.plugin.guard.members("fetch", result.items), strict=result.strict is True)
+            return Members(
+                self.plugin.guard.members("fetch", result.items),
+                strict=result.strict is True,
+                digests=self._digests("Members", result.digests),
+            )
         if isinstance(result, Elsewhere):
             if pin.id is not None:
                 raise self.plugin.guard.violation("fetch returned Elsewhere after resolve had given an identity")
             return self._elsewhere(result, "fetch")
         raise self.plugin.guard.violation(
-            f"fetch returned {type(result).__name__}, not a Blob, Layers, Members or Elsewhere"
+            f"fetch returned {type(result).__name__}, not a Blob, Layers, Members, Elsewhere or Unchanged"
         )
 
     def _elsewhere(self, result: Elsewhere, where: str) -> Elsewhere:
         if not isinstance(result.address, str):
             raise self.plugin.guard.violation(f"{where} returned an Elsewhere whose address is not a string")
+        if result.check_address is not None and not callable(result.check_address):
+            raise self.plugin.guard.violation(f"{where} returned an Elsewhere whose check_address cannot be called")
         return result
 
     def _blob(self, blob: Blob) -> Blob:
         if not is_sound_blob(blob):
             raise self.plugin.guard.violation("fetch returned a Blob with fields of wrong types")
-        return replace(blob, chunks=self.plugin.guard.chunks("fetch", blob.chunks))
+        return replace(blob, chunks=self.plugin.guard.chunks("fetch", blob.chunks), validator=dict(blob.validator))
 
     def _layers(self, layers: Layers) -> Layers:
         blobs: tuple[Any, ...] = self.plugin.guard.collect("the blobs of Layers", layers.blobs)
@@ -209,10 +230,11 @@ def bind_getter(plugin: Plugin, offer: Any) -> BoundGetter:
         arguments=arguments,
         core_arguments=core_arguments,
         local=getattr(offer, "local", False) is True,
+        version_argument=getattr(offer, "version_argument", None),
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class BoundUnpacker:
     plugin: Plugin
     offer: Any
@@ -220,11 +242,12 @@ class BoundUnpacker:
     suffixes: tuple[str, ...]
     media_types: tuple[str, ...]
     layer_media_types: tuple[str, ...]
+    ahead: bool
 
     def unpack(self, archive: Archive, context: Context) -> Members:
         where = f"unpacker {self.names[0]!r}"
         items: Iterable[Member] = self.plugin.guard.ask(where, self.offer, "unpack", archive, context)
-        return Members(self.plugin.guard.members(where, items), strict=True)
+        return Members(self.plugin.guard.members(where, items), strict=True, ahead=self.ahead)
 
 
 def bind_unpacker(plugin: Plugin, offer: Any) -> BoundUnpacker:
@@ -243,10 +266,11 @@ def bind_unpacker(plugin: Plugin, offer: Any) -> BoundUnpacker:
         layer_media_types=(
             _each_once(_strings(plugin, offer, "layer_media_types")) if hasattr(offer, "layer_media_types") else ()
         ),
+        ahead=getattr(offer, "ahead", False) is True,
     )
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class BoundCredentials:
     plugin: Plugin
     offer: Any
@@ -260,7 +284,7 @@ class BoundCredentials:
         return result
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class BoundVerifier:
     plugin: Plugin
     offer: Any
@@ -282,7 +306,7 @@ def bind_verifier(plugin: Plugin, offer: Any, name: str) -> BoundVerifier:
     return BoundVerifier(plugin, offer, name, gates)
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class BoundProgress:
     plugin: Plugin
     offer: Any

@@ -7,9 +7,7 @@ defaults of what a plugin left out and check what it returns.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -27,6 +25,7 @@ from getmodules.bound import (
 from getmodules.errors import PluginConflictError, PluginError, UnknownSchemeError
 from getmodules.plugins import Plugin
 from getmodules.redact import printable
+from getmodules.values import replace, valueclass
 
 T = TypeVar("T")
 
@@ -81,7 +80,7 @@ class Table(Generic[T]):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Catalog:
     plugins: tuple[Plugin, ...]
     detectors: tuple[BoundDetector, ...]
@@ -122,6 +121,8 @@ class Catalog:
         return [conflict for table in tables for conflict in table.conflicts()]
 
     def unknown_scheme(self, scheme: str) -> UnknownSchemeError:
+        import difflib
+
         hints = []
         if scheme in KNOWN_DISTRIBUTIONS:
             hints.append(f"pip install {KNOWN_DISTRIBUTIONS[scheme]}")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from getmodules import catalog, demands, detection, plugins
-from getmodules.config import limits_from, selection_from
+from getmodules.config import limits_from, registry_from, selection_from
 from getmodules.errors import AddressError
 from getmodules.limits import Limits
 from getmodules.model import ModuleAddress, PackageAddress, Request, Want
@@ -20,23 +20,35 @@ from getmodules.oserrors import install_error
 from getmodules.pipeline import Means, install, reported, resolve_address
 from getmodules.ports import Context, Progress
 from getmodules.privatedir import Sweeper
+from getmodules.projects import Projects
 from getmodules.redact import printable, redact_address
 from getmodules.results import Installed, Resolved
+from getmodules.store.home import Home, directory_from, open_home
+from getmodules.values import replace
 from getmodules.workshop import temporary_workshops
 
 if TYPE_CHECKING:
+    from getmodules.batch import Pace
     from getmodules.oci.repository import Repository
     from getmodules.oci.results import Inspected, Pushed
+    from getmodules.project.bench import Bench
+    from getmodules.project.hosts import Surroundings
+    from getmodules.project.manifest import Manifest
 
 StrPath = str | os.PathLike[str]
 
 
-class Client:
+class Client(Projects):
     """Gets modules. It is not changed by use, so that many threads can share one.
 
     ``plugins`` are the program's own, besides the installed ones; ``without_plugins`` names installed ones
     that stay out. Limits and plugins are also set by the environment (``GETMODULES_LIMIT_*``,
-    ``GETMODULES_PLUGINS``), which is read here, once.
+    ``GETMODULES_PLUGINS``), which is read here, once. ``registry`` is the host in which ``namespace/name/system``
+    is a module (``GETMODULES_REGISTRY``); without one, that is no address.
+
+    What was fetched is kept in a cache that all projects of a user share: in ``cache_dir``, else where
+    ``GETMODULES_CACHE_DIR`` or the platform's rules put it. ``use_cache=False`` keeps and uses nothing.
+    ``offline`` makes no connection at all: what is needed must be in the cache.
     """
 
     def __init__(
@@ -47,14 +59,23 @@ class Client:
         plugins: Sequence[object] = (),
         without_plugins: Iterable[str] = (),
         network: NetSettings | None = None,
+        registry: str | None = None,
         environ: Mapping[str, str] | None = None,
+        cache_dir: StrPath | None = None,
+        use_cache: bool = True,
+        offline: bool = False,
     ) -> None:
         settings = os.environ if environ is None else environ
         self._limits = limits or limits_from(settings)
         self._progress = progress or Progress()
-        self._catalog = _catalog(selection_from(settings, without_plugins), plugins)
+        self._own_plugins = tuple(plugins)
+        self._without_plugins = tuple(without_plugins)
+        self._catalog = _catalog(selection_from(settings, self._without_plugins), self._own_plugins)
+        self._registry = registry_from(settings, registry)
         self._sweeper = Sweeper()
         self._environ = dict(settings)
+        self._store = _Store(Path(cache_dir) if cache_dir else directory_from(settings)) if use_cache else None
+        self._offline = offline
         self._network = ClientNetwork(network or NetSettings.from_environment(settings))
 
     def close(self) -> None:
@@ -78,7 +99,8 @@ class Client:
 
     def explain(self, source: str, *, base: StrPath | None = None) -> detection.Detected:
         """As :meth:`detect`, with the steps of the detector chain."""
-        return detection.detect(source, self._catalog, base=None if base is None else os.fspath(base))
+        start = None if base is None else os.fspath(base)
+        return detection.detect(source, self._catalog, base=start, registry=self._registry)
 
     def resolve(
         self,
@@ -117,9 +139,10 @@ class Client:
             dest=_absolute(dest),
             source=redact_address(source),
             address=address.display(),
+            force=force,
         )
         request = Request(package=address.package, wants=(want,), demands=demands.of_expectation(expect))
-        (installed,) = install(request, self._means(limits, progress), force=force)
+        (installed,) = install(request, self._means(limits, progress))
         return replace(installed, path=Path(dest))
 
     def push(
@@ -181,6 +204,49 @@ class Client:
             return inspect(package, repository, context)
 
     @contextmanager
+    def _bench(
+        self,
+        manifest: StrPath,
+        pace: Pace | None,
+        limits: Limits | None,
+        progress: Progress | None,
+        *,
+        read: Callable[[Path], Manifest] | None = None,
+    ) -> Iterator[Bench]:
+        from getmodules.batch import Pace
+        from getmodules.project.bench import Bench
+        from getmodules.project.manifest import Place
+
+        place = Place.at(_absolute(manifest))
+        wanted = None if read is None else read(place.manifest)
+        around = None if wanted is None else wanted.surroundings
+        client = self._among(around) if around else self
+        means = client._means(limits, progress)
+        if around:
+            around.tell(self._environ, means.progress)
+        registry = self._registry or (wanted.registry if wanted else None)
+        try:
+            yield Bench(place=place, means=means, pace=pace or Pace(), wanted=wanted, registry=registry)
+        finally:
+            if client is not self:
+                client.close()
+
+    def _among(self, around: Surroundings) -> Client:
+        """This client with what a manifest says about hosts: registries and tokens are remembered by client."""
+        return Client(
+            limits=self._limits,
+            progress=self._progress,
+            plugins=self._own_plugins,
+            without_plugins=self._without_plugins,
+            network=around.network(self._network.settings),
+            registry=self._registry,
+            environ=around.environ(self._environ),
+            cache_dir=None if self._store is None else self._store.directory,
+            use_cache=self._store is not None,
+            offline=self._offline,
+        )
+
+    @contextmanager
     def _repository(
         self, source: str, base: StrPath | None, limits: Limits | None, progress: Progress | None
     ) -> Iterator[tuple[PackageAddress, Repository, Context]]:
@@ -189,7 +255,11 @@ class Client:
         package = address.package
         getter = self._catalog.getter(package.getter)
         means = self._means(limits, progress)
-        with temporary_workshops() as workshops, reported(package.display(), means, workshops) as context:
+        with (
+            means.visit() as visit,
+            temporary_workshops(visit) as workshops,
+            reported(package.display(), means, workshops) as context,
+        ):
             if address.subdir:
                 raise AddressError("packages are published and looked at as a whole", hint="leave out //SUBDIRECTORY")
             yield package, getter.repository(package, context), context
@@ -202,7 +272,25 @@ class Client:
             sweeper=self._sweeper,
             network=self._network,
             environ=self._environ,
+            store=None if self._store is None else self._store.home(),
+            offline=self._offline,
         )
+
+
+class _Store:
+    """Where the cache is; opened, and judged, when it is first used."""
+
+    def __init__(self, directory: Path | None) -> None:
+        self.directory = directory
+        self._lock = threading.Lock()
+        self._home: Home | None = None
+
+    def home(self) -> Home | None:
+        with self._lock:
+            removed = self._home is not None and not self._home.root.is_dir()
+            if (self._home is None or removed) and self.directory is not None:
+                self._home = open_home(self.directory)
+            return self._home
 
 
 def _absolute(dest: StrPath) -> Path:

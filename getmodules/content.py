@@ -5,30 +5,40 @@ A blob passes the second gate here, before anything reads it as an archive.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
 from getmodules import demands as demanded
 from getmodules.archive.layers import merged
+from getmodules.archive.source import opened, pieces
 from getmodules.bound import BoundUnpacker
 from getmodules.catalog import Catalog
 from getmodules.digest import Digest
-from getmodules.errors import AddressError, ConfigError, LockMismatchError, UnsupportedContentError, VerificationError
+from getmodules.errors import (
+    AddressError,
+    ConfigError,
+    LockMismatchError,
+    OfflineError,
+    UnsupportedContentError,
+    VerificationError,
+)
 from getmodules.expected import expected_checksum, servers_checksums
 from getmodules.guard import Guarded
 from getmodules.journey import Journey
-from getmodules.localfile import read_file
 from getmodules.model import Archive, Blob, Demand, Evidence, Gate, Kind, Layers, Member, Members
+from getmodules.oserrors import translated
 from getmodules.plugins import Plugin, attributed
 from getmodules.ports import Context, Phase
 from getmodules.redact import printable
-from getmodules.spool import OWN_ALGORITHM, spool
+from getmodules.spool import OWN_ALGORITHM, checked_size, spool, with_digests
+from getmodules.store.visit import Visit
 from getmodules.treatment import Treatment
+from getmodules.values import field, valueclass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Content:
     """Members to write, and what is known of the bytes that they come from."""
 
@@ -38,6 +48,8 @@ class Content:
     #: The archive's own digest and size; ``None`` where there is no archive.
     digest: Digest | None = None
     packed_bytes: int | None = None
+    #: Of the one blob that it came as, archive or not.
+    blob_bytes: int | None = None
     digests: Mapping[str, str] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
 
@@ -46,45 +58,91 @@ class Content:
         return None if self.digest is None else str(self.digest)
 
 
+@valueclass
+class Place:
+    """Where blobs are put: in the store where there is one, else in ``spare``, a private directory."""
+
+    spare: Path
+    visit: Visit
+    #: The package itself, where the store has it already.
+    held: Archive | None = None
+
+    @contextmanager
+    def spooled(
+        self, blob: Blob, name: str, demands: tuple[Demand, ...], context: Context, *, spent: int = 0
+    ) -> Iterator[Archive]:
+        """What ``blob`` brings, counted and hashed; nothing is asked for that the store has.
+
+        Where its digest is known, nobody else brings it before the block ends: by then it may be in the store.
+        """
+        algorithms = {OWN_ALGORITHM, *demanded.algorithms(demands)}
+        found = self._found(blob, algorithms)
+        with ExitStack() as claim:
+            if found is None and blob.digests:
+                claim.enter_context(self.visit.claim(str(blob.digests[0]), context))
+                found = self._found(blob, algorithms)  # by now, perhaps
+            yield found or self._brought(blob, name, algorithms, context, spent)
+
+    def _found(self, blob: Blob, algorithms: set[str]) -> Archive | None:
+        if self.held is not None:
+            return with_digests(self.held, algorithms)
+        for digest in blob.digests:
+            held = self.visit.held(digest, algorithms)
+            if held is not None:
+                return checked_size(blob, held)
+        return None
+
+    def _brought(self, blob: Blob, name: str, algorithms: set[str], context: Context, spent: int) -> Archive:
+        context.phase(Phase.DOWNLOADING, blob.size)
+        with translated("cannot store the download"):
+            into = self.visit.arriving(self.spare / name)
+        try:
+            return spool(blob, into, algorithms, context, spent=spent)
+        except OfflineError as error:
+            if not blob.digests:
+                raise
+            raise self.visit.missing(str(blob.digests[0])) from error
+
+
 def receive(
     fetched: Blob | Layers | Members,
     journey: Journey,
     demands: tuple[Demand, ...],
-    directory: Path,
+    place: Place,
     catalog: Catalog,
     context: Context,
 ) -> Content:
-    """What arrived, as members that may be written. A blob is spooled into ``directory``."""
+    """What arrived, as members that may be written. A blob is spooled into ``place``."""
     treatment = journey.treatment(catalog)
     plugin = journey.getter(catalog).plugin
     if isinstance(fetched, Members):
         _refuse_what_needs_bytes(treatment, demands)
         _refuse_where_a_verifier_needs_bytes(catalog)
-        return Content(members=fetched, plugins=(plugin,))
+        return Content(members=fetched, plugins=(plugin,), digests=fetched.digests)
     if isinstance(fetched, Layers):
         _refuse_what_needs_bytes(treatment, demands)
-        return _receive_layers(fetched, plugin, directory, catalog, context)
+        return _receive_layers(fetched, plugin, place, catalog, context)
     with attributed(plugin):
         plan = _unpacker(fetched, treatment, catalog)
     demands = (*demands, *_bytes_demands(fetched, journey, catalog, context))
-    context.phase(Phase.DOWNLOADING, fetched.size)
-    with attributed(plugin):
-        archive = spool(fetched, directory / "package", demanded.algorithms(demands), context)
+    with attributed(plugin), place.spooled(fetched, "package", demands, context) as archive:
         context.phase(Phase.VERIFYING)
         evidence = demanded.judge(Gate.BYTES, archive, demands, catalog.verifiers, context)
-    digest = archive.digests[OWN_ALGORITHM]
-    members = plan.unpack(archive, context) if isinstance(plan, BoundUnpacker) else _single_file(archive, plan)
+        digest = archive.digests[OWN_ALGORITHM]
+        archive = place.visit.keep(archive, fetched.digests[0] if fetched.digests else digest)
+    members = plan.unpack(archive, context) if isinstance(plan, BoundUnpacker) else _single_file(archive, plan, context)
     return Content(
         members=members,
         plugins=(plugin, plan.plugin) if isinstance(plan, BoundUnpacker) else (plugin,),
         digest=digest,
         packed_bytes=archive.size if isinstance(plan, BoundUnpacker) else None,
+        blob_bytes=archive.size,
         digests={fetched.key: str(fetched.digests[0] if fetched.digests else digest)},
         evidence=evidence,
     )
 
 
-def _receive_layers(layers: Layers, plugin: Plugin, directory: Path, catalog: Catalog, context: Context) -> Content:
+def _receive_layers(layers: Layers, plugin: Plugin, place: Place, catalog: Catalog, context: Context) -> Content:
     """Each layer is a blob that passes the second gate on its own; what they hold together are the members."""
     evidence: list[Evidence] = []
     readers: list[Callable[[], Iterable[Member]]] = []
@@ -93,11 +151,12 @@ def _receive_layers(layers: Layers, plugin: Plugin, directory: Path, catalog: Ca
         with attributed(plugin):
             unpacker = _unpacker(blob, Treatment(), catalog)
             assert isinstance(unpacker, BoundUnpacker)  # layers say their format
-            context.phase(Phase.DOWNLOADING, blob.size)
             demands = demanded.of_promises(blob.digests, "the source")
-            archive = spool(blob, directory / f"layer-{number}", demanded.algorithms(demands), context, spent=packed)
-            context.phase(Phase.VERIFYING)
-            evidence += demanded.judge(Gate.BYTES, archive, demands, catalog.verifiers, context)
+            with place.spooled(blob, f"layer-{number}", demands, context, spent=packed) as archive:
+                context.phase(Phase.VERIFYING)
+                evidence += demanded.judge(Gate.BYTES, archive, demands, catalog.verifiers, context)
+                if blob.digests:
+                    archive = place.visit.keep(archive, blob.digests[0])
         readers.append(partial(_members_of, unpacker, archive, context))
         packed += archive.size
     return Content(
@@ -185,5 +244,10 @@ def _unpacker(blob: Blob, treatment: Treatment, catalog: Catalog) -> BoundUnpack
     return unpacker
 
 
-def _single_file(archive: Archive, name: str) -> Members:
-    return Members((Member(name, Kind.FILE, archive.size, False, lambda: read_file(archive.path)),), strict=True)
+def _single_file(archive: Archive, name: str, context: Context) -> Members:
+    return Members((Member(name, Kind.FILE, archive.size, False, partial(_content_of, archive, context)),), strict=True)
+
+
+def _content_of(archive: Archive, context: Context) -> Iterator[bytes]:
+    with opened(archive) as file:
+        yield from pieces(file, context.checkpoint)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Self
 
 from getmodules.errors import NetworkError
+from getmodules.values import valueclass
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Deadline:
     """The moment at which an operation gives up, however busy it looks."""
 

@@ -12,13 +12,13 @@ import re
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from getmodules.errors import DestinationExistsError, InstallError
 from getmodules.oserrors import install_error
 from getmodules.redact import printable
+from getmodules.values import valueclass
 
 _WORK_TREE_MARKS = (".git", ".hg", ".svn")
 #: How far below work trees are looked for: an accident is prevented, and a large module not searched for minutes.
@@ -27,7 +27,7 @@ _MOUNT_TABLE = Path("/proc/self/mountinfo")
 _OCTAL_ESCAPE = re.compile(rb"\\([0-7]{3})")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Destination:
     """Where a module goes. ``path`` is where that really is: absolute, the links of its parents resolved."""
 

@@ -6,7 +6,6 @@ round again until it is URL-like. Then the getter that the scheme names has its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from getmodules.address import (
@@ -17,15 +16,17 @@ from getmodules.address import (
     parse,
 )
 from getmodules.archive.paths import member_path
+from getmodules.arguments import Arguments
 from getmodules.bound import BoundDetector
 from getmodules.catalog import Catalog
 from getmodules.digest import Digest
 from getmodules.errors import AddressError, GetModulesError, UnsafeContentError
-from getmodules.model import CORE_ARGUMENTS, Arguments, ModuleAddress, PackageAddress, SourceAddress
+from getmodules.model import CORE_ARGUMENTS, ModuleAddress, PackageAddress, SourceAddress
 from getmodules.plugins import Plugin
 from getmodules.ports import Shorthand
 from getmodules.redact import printable, redact_address
 from getmodules.treatment import CHECKSUM_FILE, parse_archive, parse_checksum
+from getmodules.values import replace, valueclass
 
 MAX_ROUNDS = 8
 
@@ -37,16 +38,19 @@ class Step(NamedTuple):
     address: str
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Detected:
     address: ModuleAddress
     steps: tuple[Step, ...]
 
 
-def detect(source: str, catalog: Catalog, *, base: str | None = None) -> Detected:
-    """The canonical address of ``source``; relative paths start at ``base``, and without one are an error."""
+def detect(source: str, catalog: Catalog, *, base: str | None = None, registry: str | None = None) -> Detected:
+    """The canonical address of ``source``; relative paths start at ``base``, and without one are an error.
+
+    ``registry`` is the host in which ``namespace/name/system`` is looked up.
+    """
     try:
-        return _detect(source, catalog, base)
+        return _detect(source, catalog, base, registry)
     except GetModulesError as error:
         raise error.at(printable(redact_address(source), 500)) from error.__cause__
 
@@ -81,7 +85,9 @@ def _local_source(source: str) -> UnsafeContentError:
     )
 
 
-def _detect(source: str, catalog: Catalog, base: str | None, *, checksum_file: bool = False) -> Detected:
+def _detect(
+    source: str, catalog: Catalog, base: str | None, registry: str | None = None, *, checksum_file: bool = False
+) -> Detected:
     address = parse(source)
     steps: list[Step] = []
     seen: set[tuple[str | None, str]] = set()
@@ -94,7 +100,9 @@ def _detect(source: str, catalog: Catalog, base: str | None, *, checksum_file: b
                 trail = " → ".join(printable(step.address) for step in steps)
                 raise AddressError(f"the detectors go round in circles: {trail}")
             seen.add((address.force, address.body))
-            detector, longer = _one_round(address, catalog, base)
+            detector, longer = _one_round(
+                Shorthand(address.body, address.force, base or None, registry), address, catalog
+            )
             if not detector.plugin.first_party:
                 strangers.append(detector.plugin)
             steps.append(Step(detector.name, redact_address(longer)))
@@ -105,8 +113,7 @@ def _detect(source: str, catalog: Catalog, base: str | None, *, checksum_file: b
         raise error.brought_by(str(strangers[-1].guard)) if strangers else error from error.__cause__
 
 
-def _one_round(address: SourceAddress, catalog: Catalog, base: str | None) -> tuple[BoundDetector, str]:
-    shorthand = Shorthand(address.body, address.force, base or None)
+def _one_round(shorthand: Shorthand, address: SourceAddress, catalog: Catalog) -> tuple[BoundDetector, str]:
     for detector in catalog.detectors:
         longer = detector.detect(shorthand)
         if longer is not None:
@@ -142,8 +149,10 @@ def _nobody_knows(address: SourceAddress, catalog: Catalog) -> GetModulesError:
     hint = f"for a directory write ./{shown}"
     if body.startswith("/"):
         hint = "an absolute path begins with one '/'"
-    elif body.count("/") in (2, 3):
-        hint += "; registry addresses (namespace/name/system) need a registry"
+    elif body.count("/") == 2 and "." not in body.partition("/")[0]:
+        hint += f"; for a module of a registry write tfr://HOST/{shown}, or say which with --registry HOST"
+    elif body.count("/") == 3 and "." in body.partition("/")[0]:
+        hint += f"; for a module of a registry write tfr://{shown}; for a URL write https://{shown}"
     elif "." in body.partition("/")[0]:
         hint += f"; for a URL write https://{shown}"
     return AddressError(f"{shown!r} is no URL, no path, and no shorthand that a detector knows", hint=hint)

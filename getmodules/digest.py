@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Self
+
+from getmodules.values import valueclass
 
 #: Algorithms that pin: the length of their lower-case hexadecimal form.
 STRONG: Mapping[str, int] = MappingProxyType({"sha256": 64, "sha384": 96, "sha512": 128})
@@ -16,7 +18,7 @@ WEAK: Mapping[str, int] = MappingProxyType({"md5": 32, "sha1": 40})
 _HEX = re.compile(r"[0-9a-f]+")
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@valueclass(kw_only=False, order=True)
 class Digest:
     algorithm: str
     hex: str
@@ -40,6 +42,10 @@ class Digest:
         if not weak and algorithm in WEAK:
             raise ValueError(f"{algorithm} is too weak to identify anything")
         return cls(algorithm, digits)
+
+    @classmethod
+    def of(cls, content: bytes, algorithm: str = "sha256") -> Self:
+        return cls(algorithm, hashlib.new(algorithm, content).hexdigest())
 
     @property
     def is_weak(self) -> bool:

@@ -110,7 +110,7 @@ class PluginContractError(PluginError):
 
 
 class FetchError(GetModulesError):
-    parts = frozenset({"unreadable", "changed", "no-identity", "too-many-hops", "not-yet"})
+    parts = frozenset({"unreadable", "changed", "no-identity", "too-many-hops"})
 
 
 class NetworkError(FetchError):
@@ -161,6 +161,7 @@ class UnsafeContentError(ContentError):
             "ambiguous-archive",
             "local-source",
             "elsewhere",
+            "submodule",
         }
     )
 
@@ -170,7 +171,7 @@ class CorruptArchiveError(ContentError):
 
 
 class UnsupportedContentError(ContentError):
-    pass
+    parts = frozenset({"web-page"})
 
 
 class LimitExceededError(ContentError):
@@ -208,7 +209,7 @@ class LockMismatchError(VerificationError):
 
 
 class SignatureError(VerificationError):
-    pass
+    parts = frozenset({"unknown-key", "untrusted-key", "expired-key", "revoked-key"})
 
 
 class InstallError(GetModulesError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from getmodules.arguments import Arguments
 from getmodules.catalog import Catalog
 from getmodules.checksums import checksum_for
 from getmodules.detection import detect
@@ -9,39 +10,43 @@ from getmodules.digest import Digest
 from getmodules.errors import AddressError, UnsupportedContentError
 from getmodules.journey import Journey, resolve
 from getmodules.limits import MIB
-from getmodules.model import Arguments, Blob, Elsewhere
+from getmodules.model import Blob, Elsewhere, Shape
 from getmodules.ports import Context
 from getmodules.redact import printable, redact_address
 from getmodules.spool import read_small
 from getmodules.treatment import parse_checksum
+from getmodules.values import replace
 
 CHECKSUM_FILE_BYTES = MIB
 
 
 def expected_checksum(journey: Journey, catalog: Catalog, context: Context) -> Digest | None:
     """The digest that the address of ``journey`` demands, if any."""
-    return _look_up(journey.package.arguments, journey.file_name, catalog, context)
+    return _look_up(journey.package.arguments, journey, catalog, context)
 
 
 def servers_checksums(journey: Journey, catalog: Catalog, context: Context) -> tuple[Digest, ...]:
     """The digests that servers on the way demanded besides."""
-    found = (_look_up(arguments, journey.file_name, catalog, context) for arguments in journey.more_checksums)
+    found = (_look_up(arguments, journey, catalog, context) for arguments in journey.more_checksums)
     return tuple(digest for digest in found if digest is not None)
 
 
-def _look_up(arguments: Arguments, file_name: str, catalog: Catalog, context: Context) -> Digest | None:
+def _look_up(arguments: Arguments, journey: Journey, catalog: Catalog, context: Context) -> Digest | None:
     checksum = parse_checksum(arguments)
     if not isinstance(checksum, str):
         return checksum
-    text = _fetch_text(checksum, catalog, context)
-    return checksum_for(text, file_name)
+    # After a hop it may be a server that named the file: it leads no further in than the server may.
+    start = Journey(
+        package=detect(checksum, catalog).address.package, check_address=journey.check_address, home=journey.home
+    )
+    return checksum_for(_fetch_text(start, checksum, catalog, context), journey.file_name)
 
 
-def _fetch_text(source: str, catalog: Catalog, context: Context) -> str:
-    journey = Journey(package=detect(source, catalog).address.package)
+def _fetch_text(journey: Journey, source: str, catalog: Catalog, context: Context) -> str:
     while True:
         journey, pin = resolve(journey, catalog, context)
-        fetched = journey.getter(catalog).fetch(pin, (), context)
+        here = replace(journey.context(context, catalog), shape=Shape.FILE)
+        fetched = journey.getter(catalog).fetch(pin, (), here)
         if isinstance(fetched, Elsewhere):
             journey = journey.onward(fetched, catalog)
             continue

@@ -18,6 +18,8 @@ from getmodules.model import Kind, Member
 from getmodules.redact import printable, redact
 
 T = TypeVar("T")
+#: The members of an enumeration are slow to get at.
+_FILE, _SYMLINK = Kind.FILE, Kind.SYMLINK
 _BYTES = (bytes, bytearray, memoryview)
 #: Offers of a hook, names of an offer, demands of an address: a list that has more of them has no end.
 MOST_LISTED = 1_000
@@ -83,8 +85,9 @@ class Guard(NamedTuple):
         def proper(member: Member) -> Member:
             if not _is_proper(member):
                 raise self.violation(f"{where} yielded something that is not a proper Member")
-            if member.kind is Kind.FILE or member.kind is Kind.SYMLINK:
-                return member._replace(open=_Opener(self, where, member))
+            name, kind, size, executable, opener, target = member
+            if kind is _FILE or kind is _SYMLINK:
+                return Member(name, kind, size, executable, _Opener(self, where, opener), target)
             return member
 
         return Guarded(self, where, items, proper)
@@ -191,15 +194,15 @@ def _close(source: object) -> None:
 class _Opener:
     """``member.open`` behind the guard; a class, since a closure for each of 100 000 members costs more."""
 
-    __slots__ = ("_guard", "_member", "_where")
+    __slots__ = ("_guard", "_open", "_where")
 
-    def __init__(self, guard: Guard, where: str, member: Member) -> None:
+    def __init__(self, guard: Guard, where: str, opener: Callable[[], Iterable[bytes]]) -> None:
         self._guard = guard
         self._where = where
-        self._member = member
+        self._open = opener
 
     def __call__(self) -> Iterable[bytes]:
-        content = self._guard.call(self._where, self._member.open)
+        content = self._guard.call(self._where, self._open)
         if type(content) is LocalFile:
             return content  # ours to read, and the writer may share its blocks
         if type(content) is tuple and len(content) == 1 and type(content[0]) is bytes:

@@ -17,12 +17,11 @@ from getmodules.model import Archive, Kind, Member
 from getmodules.ports import Context, Progress
 from getmodules.redact import printable
 from getmodules.tree import walk
-from getmodules.workshop import Workshops
 
 
 def hash_tree(path: str | os.PathLike[str], scheme: str = "h1") -> str:
     """The hash of everything below the directory ``path``, dot files included."""
-    return TREE_SCHEMES[scheme](_tree_digests(Path(path)))
+    return TREE_SCHEMES[scheme](tree_digests(Path(path)))
 
 
 def hash_zip(path: str | os.PathLike[str], scheme: str = "h1") -> str:
@@ -42,7 +41,7 @@ def _file_digest(path: Path, root: Path | None = None) -> bytes:
     return digest.digest()
 
 
-def _tree_digests(root: Path) -> Iterator[Named]:
+def tree_digests(root: Path) -> Iterator[Named]:
     """Every file and link below ``root`` with the digest that h1 counts for it."""
     real_root = os.path.realpath(root)
     for member in walk(root):
@@ -80,7 +79,6 @@ def _limits_only() -> Context:
         progress=Progress(),
         cancelled=threading.Event(),
         credentials=lambda origin, path: None,
-        workshop=Workshops(Path).open,
     )
 
 

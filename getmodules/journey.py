@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from posixpath import basename
 from urllib.parse import unquote
 
 from getmodules.address import check_url, join_subdirs, merge_arguments
+from getmodules.arguments import Arguments
 from getmodules.bound import BoundGetter
 from getmodules.catalog import Catalog
 from getmodules.detection import detect_elsewhere
 from getmodules.digest import Digest
-from getmodules.errors import FetchError
-from getmodules.model import CORE_ARGUMENTS, Arguments, Demand, Elsewhere, ModuleAddress, PackageAddress, Pin
+from getmodules.errors import FetchError, UnsafeContentError
+from getmodules.model import CORE_ARGUMENTS, Demand, Elsewhere, ModuleAddress, PackageAddress, Pin, Shape
 from getmodules.plugins import attributed
 from getmodules.ports import Context, Phase
 from getmodules.treatment import Treatment, parse_checksum
+from getmodules.values import replace, valueclass
 
 MAX_HOPS = 10
 _log = logging.getLogger("getmodules")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Journey:
     """Where a package is looked for now. ``subdir`` is what the servers on the way put in front of the wants'."""
 
@@ -33,12 +35,28 @@ class Journey:
     demands: tuple[Demand, ...] = ()
     #: Checksums that a server named where the user had already named one: both must hold.
     more_checksums: tuple[Arguments, ...] = ()
+    #: How far in the last server may send us; ``None`` as long as nobody did.
+    check_address: Callable[[str], None] | None = None
+    #: The URL that was asked for in the first place; empty as long as it is this one.
+    home: str = ""
 
     def getter(self, catalog: Catalog) -> BoundGetter:
         return catalog.getter(self.package.getter)
 
     def treatment(self, catalog: Catalog) -> Treatment:
         return Treatment.of(self.package.arguments, catalog.formats.names)
+
+    def context(self, context: Context, catalog: Catalog) -> Context:
+        """What a getter is called with at this place of the way."""
+        home = self.home or self.package.url
+        return replace(context, shape=self._shape(catalog), check_address=self.check_address, home=home)
+
+    def _shape(self, catalog: Catalog) -> Shape:
+        treatment = self.treatment(catalog)
+        if treatment.archive is False:
+            return Shape.FILE
+        known = treatment.archive is not None or catalog.unpacker_for_name(self.file_name) is not None
+        return Shape.ARCHIVE if known else Shape.PACKAGE
 
     @property
     def for_getter(self) -> PackageAddress:
@@ -67,6 +85,7 @@ class Journey:
             if self.hops == MAX_HOPS:
                 raise FetchError(f"sent on {MAX_HOPS} times without arriving anywhere", part="too-many-hops")
             target = detect_elsewhere(elsewhere.address, catalog)
+            _refuse_downgrade(self.package, target.package)
         own = self.package.arguments.only(*CORE_ARGUMENTS)
         theirs = target.package.arguments
         package = target.package.with_arguments(merge_arguments(theirs.without(*own).items_typed, own.items_typed))
@@ -77,7 +96,15 @@ class Journey:
             hops=self.hops + 1,
             demands=self.all_demands(catalog),
             more_checksums=(*self.more_checksums, theirs.only("checksum")) if conflict else self.more_checksums,
+            check_address=elsewhere.check_address or self.check_address,
+            home=self.home or self.package.url,
         )
+
+
+def _refuse_downgrade(here: PackageAddress, there: PackageAddress) -> None:
+    """What was asked for over TLS is not to come in the clear, where anybody on the way can change it."""
+    if check_url(here.url).scheme == "https" and check_url(there.url).scheme == "http":
+        raise UnsafeContentError("the server sent us on from https to http", part="elsewhere", address=there.display())
 
 
 def resolve(journey: Journey, catalog: Catalog, context: Context) -> tuple[Journey, Pin]:
@@ -87,7 +114,7 @@ def resolve(journey: Journey, catalog: Catalog, context: Context) -> tuple[Journ
         context.phase(Phase.RESOLVING)
         getter = journey.getter(catalog)
         _log.debug("resolving %s with %s", journey.package.display(), getter.plugin.guard)
-        answer = getter.resolve(journey.for_getter, context)
+        answer = getter.resolve(journey.for_getter, journey.context(context, catalog))
         if not isinstance(answer, Elsewhere):
             _log.debug("its identity: %s", answer.id if answer else "known only when it is here")
             return journey, answer or Pin(package=journey.for_getter)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from typing import Self
 
 from getmodules.errors import ConfigError, LimitExceededError
 from getmodules.redact import printable
+from getmodules.values import names_of, replace, valueclass
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 ENVIRONMENT_PREFIX = "GETMODULES_LIMIT_"
@@ -30,7 +30,7 @@ _UNITS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Limits:
     """The bounds of one package. All are positive whole numbers."""
 
@@ -44,10 +44,10 @@ class Limits:
     seconds: int = 3_600
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ConfigError(f"the limit {field.name} must be a positive whole number, not {value!r}")
+        for name in names_of(self):
+            amount = getattr(self, name)
+            if isinstance(amount, bool) or not isinstance(amount, int) or amount < 1:
+                raise ConfigError(f"the limit {name} must be a positive whole number, not {amount!r}")
 
     def with_assignment(self, text: str) -> Self:
         """``FIELD=VALUE`` as ``--limit`` takes it."""
@@ -67,11 +67,11 @@ class Limits:
     def _with(self, name: str, value: str, origin: str) -> Self:
         if name not in _FIELDS:
             raise ConfigError(f"{origin}: there is no limit named {printable(name)!r}", hint=_known_fields())
-        amount = _AMOUNT.fullmatch(value)
-        if amount is None or (amount[2] and not name.endswith("_bytes")):
+        amount = bytes_from(value) if name.endswith("_bytes") else _whole(value)
+        if amount is None:
             units = ", with a unit such as 64MiB" if name.endswith("_bytes") else ""
             raise ConfigError(f"{origin}: {name} takes a positive whole number{units}")
-        return replace(self, **{name: int(amount[1]) * _UNITS[amount[2]]})
+        return replace(self, **{name: amount})
 
     def exceeded(self, name: str, what: str) -> LimitExceededError:
         """The error for the limit ``name``; ``what`` says what broke it."""
@@ -82,7 +82,18 @@ class Limits:
         )
 
 
-_FIELDS = frozenset(field.name for field in fields(Limits))
+def bytes_from(text: str) -> int | None:
+    """A number of bytes, with a unit or without; ``None`` where it is none."""
+    amount = _AMOUNT.fullmatch(text)
+    return None if amount is None else int(amount[1]) * _UNITS[amount[2]]
+
+
+def _whole(text: str) -> int | None:
+    amount = _AMOUNT.fullmatch(text)
+    return None if amount is None or amount[2] else int(amount[1])
+
+
+_FIELDS = frozenset(names_of(Limits))
 
 
 def _known_fields() -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from getmodules.below import directory_of, is_in_the_way
 from getmodules.errors import FetchError, NotFoundError
@@ -56,7 +58,7 @@ class LocalFile:
         return FetchError(f"{shown!r} changed while it was being copied", part="changed", hint="try again")
 
 
-def read_file(path: Path, root: Path | None = None) -> Iterator[bytes]:
+def read_file(path: Path, root: Path | None = None) -> Generator[bytes, None, None]:
     """The bytes of a regular file; a link or a fifo that took its place is an error, and never waited for.
 
     So is a link in the place of a directory between ``root`` and the file.
@@ -69,6 +71,22 @@ def read_file(path: Path, root: Path | None = None) -> Iterator[bytes]:
         raise unreadable(path, error) from error
     finally:
         os.close(fd)
+
+
+def reopened(descriptor: int, path: Path) -> IO[bytes]:
+    """What is open as ``descriptor``, once more and from its beginning, whatever lies at its ``path`` by now.
+
+    Raises ``OSError``; also where a system can only look at the path, and another file is there.
+    """
+    for way in (f"/proc/self/fd/{descriptor}", path):
+        try:
+            file = open(way, "rb", buffering=0)
+        except OSError:
+            continue
+        if os.path.samestat(os.fstat(file.fileno()), os.fstat(descriptor)):
+            return file
+        file.close()
+    raise OSError(errno.ESTALE, "it was taken away while it was in use", str(path))
 
 
 def _open(path: Path, root: Path | None) -> int:

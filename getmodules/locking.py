@@ -18,18 +18,24 @@ class Lock(Enum):
     UNSUPPORTED = "unsupported"
 
 
-def try_lock(fd: int) -> Lock:
-    """Take the exclusive lock of an open file, without waiting. It is given back when ``fd`` is closed."""
+def try_lock(fd: int, *, shared: bool = False) -> Lock:
+    """Take the lock of an open file, without waiting. It is given back when ``fd`` is closed.
+
+    Any number may share it, and then nobody has it alone. Windows knows no such lock here: what is open there
+    cannot be removed, which serves the same purpose.
+    """
     try:
         if sys.platform == "win32":
             import msvcrt
 
+            if shared:
+                return Lock.UNSUPPORTED
             os.lseek(fd, 0, os.SEEK_SET)
             msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
         else:
             import fcntl
 
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in _BUSY:
             return Lock.BUSY

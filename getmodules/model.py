@@ -8,16 +8,18 @@ package may have a hundred thousand of them and a frozen dataclass takes four ti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, NamedTuple, NewType, Self
 from urllib.parse import quote
 
+from getmodules.arguments import NO_ARGUMENTS, Arguments
 from getmodules.digest import Digest
+from getmodules.localfile import reopened
 from getmodules.redact import redact_address
+from getmodules.values import field, replace, valueclass
 
 #: Arguments that the core itself understands, whatever the getter.
 CORE_ARGUMENTS = ("archive", "checksum", "filename")
@@ -30,50 +32,7 @@ def _nothing() -> Mapping[str, str]:
 # ---------------------------------------------------------------------------------------------- addresses
 
 
-class Argument(NamedTuple):
-    name: str
-    value: str
-    #: ``name=value`` as it was typed: servers may care about the spelling.
-    typed: str
-
-
-@dataclass(frozen=True, slots=True)
-class Arguments(Mapping[str, str]):
-    """The query of an address: a mapping that remembers order and spelling."""
-
-    items_typed: tuple[Argument, ...] = ()
-
-    def __getitem__(self, name: str) -> str:
-        for argument in self.items_typed:
-            if argument.name == name:
-                return argument.value
-        raise KeyError(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return (argument.name for argument in self.items_typed)
-
-    def __len__(self) -> int:
-        return len(self.items_typed)
-
-    @property
-    def query(self) -> str:
-        return "&".join(argument.typed for argument in self.items_typed)
-
-    def without(self, *names: str) -> Arguments:
-        return Arguments(tuple(a for a in self.items_typed if a.name not in names))
-
-    def only(self, *names: str) -> Arguments:
-        return Arguments(tuple(a for a in self.items_typed if a.name in names))
-
-    def with_value(self, name: str, value: str) -> Arguments:
-        """``name`` set to ``value``: in its old place where it had one, else at the end."""
-        argument = Argument(name, value, f"{name}={quote(value, safe=':/@+,._~-')}")
-        if name not in self:
-            return Arguments((*self.items_typed, argument))
-        return Arguments(tuple(argument if a.name == name else a for a in self.items_typed))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class SourceAddress:
     """What the user typed, taken apart; nothing is known yet about schemes."""
 
@@ -83,13 +42,13 @@ class SourceAddress:
     arguments: Arguments
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class PackageAddress:
     """The unit of fetching, caching and de-duplicating: a getter, a URL without query, and arguments."""
 
     getter: str
     url: str
-    arguments: Arguments = Arguments()
+    arguments: Arguments = NO_ARGUMENTS
     #: Whether the getter is written in front (``git::https://…``).
     forced: bool = False
 
@@ -103,7 +62,7 @@ class PackageAddress:
         return replace(self, arguments=arguments)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class ModuleAddress:
     """A package and the directory in it that is wanted. ``str()`` is canonical, ``display()`` redacted."""
 
@@ -135,7 +94,7 @@ class Gate(StrEnum):
     TREE = "tree"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Demand:
     """``value`` must be what arrives at ``gate``; ``by`` says who wants that (``--expect``, ``the lock``)."""
 
@@ -145,7 +104,7 @@ class Demand:
     by: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Evidence:
     """A demand that held, or a verifier's word: for people and for machines that ask why a tree is trusted."""
 
@@ -155,7 +114,7 @@ class Evidence:
     by: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Want:
     """One directory of a package, where it goes, and what must hold of it alone.
 
@@ -167,9 +126,11 @@ class Want:
     source: str = ""
     address: str = ""
     demands: tuple[Demand, ...] = ()
+    #: Replace the directory that is at ``dest``.
+    force: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Request:
     """One package with everything that is wanted of it and everything that must hold."""
 
@@ -181,7 +142,7 @@ class Request:
 # ---------------------------------------------------------------------------------------------- fetching
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Pin:
     """The immutable identity of a package: its pinned address and its id.
 
@@ -195,14 +156,27 @@ class Pin:
     digests: Mapping[str, str] = field(default_factory=_nothing, hash=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Elsewhere:
     """Ask there instead: an address for the detector chain; relative ones are the getter's to resolve."""
 
     address: str
+    #: Judges the network addresses that are asked from here on: no server sends us further in than it is itself.
+    check_address: Callable[[str], None] | None = field(default=None, repr=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape(StrEnum):
+    """What an address says about what lies there, before anybody has asked."""
+
+    #: Nothing: an archive, or a page that says where the package is.
+    PACKAGE = "package"
+    #: An archive, by its suffix or ``archive=``.
+    ARCHIVE = "archive"
+    #: A file that is taken as it is.
+    FILE = "file"
+
+
+@valueclass
 class Blob:
     """A stream that the core reads, counts and hashes. What is claimed here is checked, never believed.
 
@@ -218,13 +192,20 @@ class Blob:
     format: str | None = None
     #: Under which name its digest is reported.
     key: str = "archive"
+    #: What the source wants to hear next time, to say whether this still holds (``Context.validator``).
+    validator: Mapping[str, str] = field(default_factory=_nothing, hash=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Layers:
     """Blobs that are unpacked one over the other, the first at the bottom; each must say its ``format``."""
 
     blobs: tuple[Blob, ...]
+
+
+@valueclass(kw_only=False)
+class Unchanged:
+    """What ``Context.validator`` stands for still holds: the core has the bytes."""
 
 
 class Kind(StrEnum):
@@ -250,7 +231,7 @@ class Member(NamedTuple):
     target: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Members:
     """A lazy sequence of members, read once. It is closed when it has a ``close``.
 
@@ -260,18 +241,26 @@ class Members:
 
     items: Iterable[Member]
     strict: bool = False
+    #: Contents are decompressed in a thread of their own, or not compressed at all: there is no time in between
+    #: in which small files could be written beside it.
+    ahead: bool = False
+    #: What a getter learned of the package only while it fetched it; reported beside the pin's.
+    digests: Mapping[str, str] = field(default_factory=_nothing, hash=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Archive:
     """A spooled blob: a private file whose bytes were counted and hashed while they arrived."""
 
     path: Path
     size: int
     digests: Mapping[str, Digest]
+    #: Of the file that was hashed, where others could put another one at ``path``.
+    descriptor: int | None = None
 
     def open(self) -> IO[bytes]:
-        return self.path.open("rb", buffering=0)
+        """The bytes that were hashed, from the beginning; each reader has a place of its own in them."""
+        return self.path.open("rb", buffering=0) if self.descriptor is None else reopened(self.descriptor, self.path)
 
 
 # ---------------------------------------------------------------------------------------------- the result
@@ -291,7 +280,7 @@ class Entry(NamedTuple):
     target: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Tree:
     """What was written into one staging directory."""
 

@@ -14,49 +14,44 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from getmodules import demands as demanded
 from getmodules.address import check_url, join_subdirs
 from getmodules.archive.outlet import Outlet
 from getmodules.archive.writer import write_members
+from getmodules.arrival import Arrival, arrive, located
 from getmodules.bound import first_credential
 from getmodules.catalog import Catalog
-from getmodules.content import Content, close, receive
+from getmodules.content import Content, Place, close, receive
 from getmodules.deadline import Deadline
 from getmodules.detection import is_local
-from getmodules.errors import FetchError, GetModulesError
+from getmodules.errors import ContentError, CorruptArchiveError, FetchError, GetModulesError
 from getmodules.expected import expected_checksum
-from getmodules.journey import Journey, module_address, resolve
+from getmodules.journey import module_address
 from getmodules.limits import Limits
-from getmodules.model import (
-    Blob,
-    Demand,
-    Elsewhere,
-    Evidence,
-    Gate,
-    Layers,
-    Members,
-    ModuleAddress,
-    Pin,
-    Request,
-    Tree,
-    Want,
-)
+from getmodules.memo import Memo
+from getmodules.model import Gate, ModuleAddress, PackageAddress, Request, Tree, Want
 from getmodules.net.credentials import from_environment
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.plugins import attributed
-from getmodules.ports import Context, Credential, Network, Origin, Phase, Progress
+from getmodules.ports import Context, Credential, Network, NoNetwork, Origin, Phase, Progress
 from getmodules.privatedir import Sweeper
+from getmodules.recall import Recall
 from getmodules.reporting import Reporting
 from getmodules.results import Installed, Resolved
 from getmodules.staging import Staging
+from getmodules.store.home import Home
+from getmodules.store.visit import Trouble, Visit
+from getmodules.syncing import SharedSync
+from getmodules.values import field, replace, valueclass
 from getmodules.workshop import Workshops, temporary_workshops
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Means:
     """What the pipeline works with, the same for every package."""
 
@@ -66,7 +61,19 @@ class Means:
     cancelled: threading.Event = field(default_factory=threading.Event)
     sweeper: Sweeper = field(default_factory=Sweeper)
     network: Network = field(default_factory=lambda: ClientNetwork(NetSettings()))
+    #: Where earlier runs put what they brought; ``None``: nothing is kept.
+    store: Home | None = None
+    offline: bool = False
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    #: Of the operation that these means were made for.
+    memo: Memo = field(default_factory=Memo, repr=False)
+    trouble: Trouble = field(default_factory=Trouble, repr=False)
+    syncs: SharedSync = field(default_factory=SharedSync, repr=False)
+
+    def visit(self, package: PackageAddress | None = None) -> Visit:
+        """Of the store; a package of this machine is at hand itself, and work without one leaves nothing to keep."""
+        remote = package is not None and not is_local(package, self.catalog)
+        return Visit(self.store if remote else None, self.sweeper, self.trouble)
 
     def _credential(self, origin: Origin, path: str) -> Credential | None:
         """The environment is nearer to the user than a plugin is."""
@@ -74,24 +81,32 @@ class Means:
         return found or first_credential(self.catalog.credentials, origin, path)
 
     def context(self, package: str, workshops: Workshops, progress: Progress) -> Context:
-        return Context(
+        context = Context(
             package=package,
             limits=self.limits,
             deadline=Deadline.after(self.limits.seconds),
             progress=progress,
             cancelled=self.cancelled,
             credentials=self._credential,
-            workshop=workshops.open,
-            network=self.network,
+            network=NoNetwork() if self.offline else self.network,
             environ=self.environ,
+            offline=self.offline,
             layer_formats=self.catalog.layer_formats(),
+            memo=self.memo,
+            mirrors=self.network.settings.mirrors,
         )
+        return replace(context, workshop=partial(workshops.open, context=context), kept=workshops.visit.kept)
 
 
 def resolve_address(source: str, address: ModuleAddress, means: Means) -> Resolved:
     """The pinned address, had without fetching the package."""
-    with temporary_workshops() as workshops, reported(address.package.display(), means, workshops) as context:
-        journey, pin = resolve(Journey(package=address.package), means.catalog, context)
+    with (
+        means.visit(address.package) as visit,
+        temporary_workshops(visit) as workshops,
+        reported(address.package.display(), means, workshops) as context,
+    ):
+        recall = Recall(means.catalog, visit, means.offline)
+        journey, pin, known = located(recall.journey(address.package, context), recall, context)
         if pin.id is not None:
             package, identity = journey.pinned(pin), pin.id
         else:
@@ -103,31 +118,116 @@ def resolve_address(source: str, address: ModuleAddress, means: Means) -> Resolv
                     hint="getmodules get prints the pin of an archive; getmodules hash shows the h1 of a directory",
                 )
             package, identity = journey.with_checksum(checksum), str(checksum)
+        if known is None:
+            recall.keep_ref(address.package, package, journey.subdir)
         pinned = module_address(package, join_subdirs(journey.subdir, address.subdir))
         return Resolved(source=source, address=address.display(), pinned=pinned.display(), id=identity)
 
 
-def install(request: Request, means: Means, *, force: bool = False) -> tuple[Installed, ...]:
-    """Every want of ``request`` at its destination, verified; or an error, and all of them as before."""
+def install(request: Request, means: Means) -> tuple[Installed, ...]:
+    """As :func:`install_each`, for those who need all of it: the first failure is raised."""
+    installed = []
+    for result in install_each(request, means):
+        if isinstance(result, GetModulesError):
+            raise result
+        installed.append(result)
+    return tuple(installed)
+
+
+def install_each(request: Request, means: Means) -> tuple[Installed | GetModulesError, ...]:
+    """Each want of ``request`` at its destination, verified, or why not, its destination then being as it was.
+
+    What is wrong with the package as a whole is raised, and nothing is installed then.
+    """
+    torn = threading.Event()
+    try:
+        return _attempt(request, means, torn)
+    except ContentError:
+        if not torn.is_set():
+            raise
+    # It may be the fault of one of them: in halves, until it is alone with it.
+    half = len(request.wants) // 2
+    results: list[Installed | GetModulesError] = []
+    for wants in (request.wants[:half], request.wants[half:]):
+        try:
+            results += install_each(replace(request, wants=wants), means)
+        except GetModulesError as error:
+            results += [error] * len(wants)
+    return tuple(results)
+
+
+def _attempt(request: Request, means: Means, torn: threading.Event) -> tuple[Installed | GetModulesError, ...]:
+    """``torn`` is set where what was written for several wants failed for one that is not known."""
     source_root = _source_root(request, means.catalog)
+    results = _Results(request)
     with ExitStack() as stack:
-        stagings = [
-            stack.enter_context(Staging.beside(want.dest, force=force, source_root=source_root, sweeper=means.sweeper))
-            for want in request.wants
-        ]
-        workshops = Workshops(lambda: stagings[0].spool)
-        context = stack.enter_context(reported(request.package.display(), means, workshops))
-        arrival = _arrive(Journey(package=request.package), request, means, context)
-        stack.callback(close, arrival.fetched)
-        content = receive(arrival.fetched, arrival.journey, arrival.demands, stagings[0].spool, means.catalog, context)
-        with attributed(*content.plugins):
-            trees = _write(content, arrival.wants, stagings, context)
-        installed = _judge_trees(arrival, content, trees, means.catalog, context)
+        sites: list[_Site] = []
+        for want in request.wants:
+            with results.noted(want):
+                staging = Staging.beside(
+                    want.dest, force=want.force, source_root=source_root, sweeper=means.sweeper, syncs=means.syncs
+                )
+                sites.append(_Site(want, stack.enter_context(staging)))
+        if not sites:
+            return results.all()
+        spare = sites[0].staging.spool
+        visit = stack.enter_context(means.visit(request.package))
+        context = stack.enter_context(reported(request.package.display(), means, Workshops(lambda: spare, visit)))
+        recall = Recall(means.catalog, visit, means.offline)
+        request = replace(request, wants=tuple(site.want for site in sites))
+        with ExitStack() as claims:
+            arrival = arrive(request, recall, claims, context)
+            stack.callback(close, arrival.fetched)
+            place = Place(spare=spare, visit=visit, held=arrival.held)
+            content = receive(arrival.fetched, arrival.journey, arrival.demands, place, means.catalog, context)
+            arrival.remember(request, content, recall)
+        try:
+            with attributed(*content.plugins):
+                trees = _write(content, arrival.wants, sites, context)
+        except ContentError as error:
+            if len(sites) > 1 and not isinstance(error, CorruptArchiveError):
+                torn.set()
+            raise
+        installed = _judge_trees(arrival, content, trees, results, means.catalog, context)
         context.checkpoint()
         context.phase(Phase.PUBLISHING)
-        for staging in stagings:
-            staging.publish()
-    return installed
+        visit.settle(sites[0].staging.tree)
+        for site in sites:
+            if site.want.dest in installed:
+                with results.noted(site.want):
+                    site.staging.publish()
+                    results.done(site.want, installed[site.want.dest])
+    return results.all()
+
+
+class _Site(NamedTuple):
+    want: Want
+    staging: Staging
+
+
+class _Results:
+    """What became of each want, by its destination, which no two of them share."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._results: dict[Path, Installed | GetModulesError] = {}
+
+    def done(self, want: Want, installed: Installed) -> None:
+        self._results[want.dest] = installed
+
+    @contextmanager
+    def noted(self, want: Want) -> Iterator[None]:
+        """An error in here is this want's alone; of the only one it goes on, to be reported as the package's."""
+        try:
+            yield
+        except GetModulesError as error:
+            if len(self._request.wants) == 1:
+                raise
+            error.at(self._request.package.display())
+            self._results[want.dest] = error
+
+    def all(self) -> tuple[Installed | GetModulesError, ...]:
+        return tuple(self._results[want.dest] for want in self._request.wants)
 
 
 def _source_root(request: Request, catalog: Catalog) -> Path | None:
@@ -152,39 +252,12 @@ def reported(package: str, means: Means, workshops: Workshops) -> Iterator[Conte
     progress.finished(package, None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Arrival:
-    """A package that a getter has handed over; nothing of it was read yet."""
-
-    journey: Journey
-    pin: Pin
-    wants: tuple[Want, ...]
-    demands: tuple[Demand, ...]
-    evidence: tuple[Evidence, ...]
-    fetched: Blob | Layers | Members
-
-
-def _arrive(journey: Journey, request: Request, means: Means, context: Context) -> _Arrival:
-    """Resolve, pass the first gate, fetch; from the start again where the answer is "ask there instead"."""
-    while True:
-        journey, pin = resolve(journey, means.catalog, context)
-        getter = journey.getter(means.catalog)
-        demands = (*request.demands, *journey.all_demands(means.catalog))
-        evidence = demanded.judge(Gate.PIN, pin, demands, means.catalog.verifiers, context)
-        wants = tuple(replace(want, subdir=join_subdirs(journey.subdir, want.subdir)) for want in request.wants)
-        context.phase(Phase.DOWNLOADING)
-        fetched = getter.fetch(pin, wants, context)
-        if not isinstance(fetched, Elsewhere):
-            return _Arrival(journey=journey, pin=pin, wants=wants, demands=demands, evidence=evidence, fetched=fetched)
-        journey = journey.onward(fetched, means.catalog)
-
-
-def _write(content: Content, wants: Sequence[Want], stagings: Sequence[Staging], context: Context) -> tuple[Tree, ...]:
+def _write(content: Content, wants: Sequence[Want], sites: Sequence[_Site], context: Context) -> tuple[Tree, ...]:
     context.phase(Phase.UNPACKING)
     roots: list[int] = []
     try:
-        for staging in stagings:
-            roots.append(staging.open_tree())
+        for site in sites:
+            roots.append(site.staging.open_tree())
         outlets = [Outlet(want.subdir, root) for want, root in zip(wants, roots, strict=True)]
         return write_members(content.members, outlets, context, packed_bytes=content.packed_bytes)
     finally:
@@ -193,16 +266,17 @@ def _write(content: Content, wants: Sequence[Want], stagings: Sequence[Staging],
 
 
 def _judge_trees(
-    arrival: _Arrival, content: Content, trees: Sequence[Tree], catalog: Catalog, context: Context
-) -> tuple[Installed, ...]:
+    arrival: Arrival, content: Content, trees: Sequence[Tree], results: _Results, catalog: Catalog, context: Context
+) -> dict[Path, Installed]:
+    """Those that passed the last gate, by their destinations."""
     pairs = list(zip(arrival.wants, trees, strict=True))
     package_h1 = next((tree.h1 for want, tree in pairs if not want.subdir), None)
-    installed = []
+    installed: dict[Path, Installed] = {}
     for want, tree in pairs:
-        demands = (*arrival.demands, *want.demands)
-        held = demanded.judge(Gate.TREE, tree, demands, catalog.verifiers, context)
-        installed.append(
-            Installed(
+        with results.noted(want):
+            demands = (*arrival.demands, *want.demands)
+            held = demanded.judge(Gate.TREE, tree, demands, catalog.verifiers, context)
+            installed[want.dest] = Installed(
                 path=want.dest,
                 source=want.source,
                 address=want.address,
@@ -214,16 +288,12 @@ def _judge_trees(
                 files=tree.files,
                 bytes=tree.bytes,
                 evidence=(*arrival.evidence, *content.evidence, *held),
+                archive=content.id,
+                archive_bytes=content.blob_bytes,
             )
-        )
-    return tuple(installed)
+    return installed
 
 
-def _pinned(arrival: _Arrival, content: Content, want: Want) -> str | None:
-    if arrival.pin.id is not None:
-        package = arrival.journey.pinned(arrival.pin)
-    elif content.digest is not None:
-        package = arrival.journey.with_checksum(content.digest)
-    else:
-        return None
-    return module_address(package, want.subdir).display()
+def _pinned(arrival: Arrival, content: Content, want: Want) -> str | None:
+    package = arrival.pinned(content)
+    return None if package is None else module_address(package, want.subdir).display()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -26,19 +25,28 @@ from getmodules.errors import (
     VerificationError,
 )
 from getmodules.guard import Guard, described
-from getmodules.ports import REQUIRED
 from getmodules.redact import printable
+from getmodules.values import field, replace, valueclass
 
 if TYPE_CHECKING:
     from pluggy import PluginManager
 
+#: What each hook offers, by hook name: the attribute names without which an offer is refused at load time.
+REQUIRED: dict[str, tuple[str, ...]] = {
+    "getmodules_detectors": ("name", "detect"),
+    "getmodules_getters": ("schemes", "fetch"),
+    "getmodules_unpackers": ("names", "suffixes", "media_types", "unpack"),
+    "getmodules_credentials": ("name", "lookup"),
+    "getmodules_verifiers": ("name", "gates", "verify"),
+    "getmodules_progress": ("name", "open"),
+}
 GROUP = "getmodules"
 FIRST_PARTY = "getmodules"
 #: The distribution of plugins that the embedding program hands over itself.
 OF_THE_PROGRAM = "this program"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Selection:
     """Which plugins may come in. ``only``: of third parties just these (``None``: all); ``without``: never these."""
 
@@ -54,7 +62,7 @@ class Selection:
         return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Plugin:
     """One plugin and how it fared: ``offers`` by hook name, or why there are none."""
 

@@ -8,16 +8,18 @@ checked and wrapped there, once, at the port.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from getmodules.deadline import Deadline
+from getmodules.digest import Digest
 from getmodules.errors import InstallError, OfflineError
 from getmodules.limits import Limits
+from getmodules.memo import Memo
+from getmodules.mirrors import Mirrors
 from getmodules.model import (
     Archive,
     Blob,
@@ -29,10 +31,15 @@ from getmodules.model import (
     Members,
     PackageAddress,
     Pin,
+    Shape,
     Tree,
+    Unchanged,
     Want,
 )
 from getmodules.redact import Secret
+from getmodules.values import field, valueclass
+
+T = TypeVar("T")
 
 # --------------------------------------------------------------------------------------------- what is shown
 
@@ -51,6 +58,9 @@ class Progress:
     ``package`` is the redacted address of a package and tells parallel ones apart. Calls come from the thread
     that works on it. An exception raised in here cancels the operation and leaves nothing behind.
     """
+
+    def planned(self, packages: int) -> None:
+        """So many packages are now worked on, side by side."""
 
     def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
         """A package enters ``phase``; ``total`` is the number of bytes to come, where it is known."""
@@ -76,7 +86,7 @@ class Origin(NamedTuple):
     port: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Credential:
     """A secret for one origin; with a username it is Basic, alone it is a bearer token."""
 
@@ -91,6 +101,10 @@ class Credential:
 class Network(Protocol):
     """HTTP for getters, with the client's settings: certificates, proxies, retries, bounds."""
 
+    @property
+    def settings(self) -> Any:
+        """A ``getmodules.net.settings.NetSettings``, for getters whose programs reach hosts by themselves."""
+
     def session(self) -> Any:
         """A ``getmodules.net.session.Session``; made, and its libraries imported, when first asked for."""
 
@@ -98,8 +112,15 @@ class Network(Protocol):
 class NoNetwork:
     """The network of a context that has none: readers outside of any operation, offline work."""
 
-    def session(self) -> Any:
+    @property
+    def settings(self) -> Any:
         raise OfflineError("this operation has no network")
+
+    def session(self) -> Any:
+        raise OfflineError(
+            "what this needs is not in the cache, and --offline allows no connection",
+            hint="run it once without --offline",
+        )
 
 
 class Credentials(Protocol):
@@ -110,7 +131,19 @@ class Credentials(Protocol):
         """The credential for what lies at ``path`` of ``origin``, or ``None``: then the next one is asked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _no_workshop(key: str) -> AbstractContextManager[Path]:
+    raise InstallError("there is no working directory outside of an operation")
+
+
+def _not_kept(digest: Digest, bring: Callable[[], bytes]) -> bytes:
+    return bring()
+
+
+def _no_validator(package: PackageAddress) -> Mapping[str, str]:
+    return {}
+
+
+@valueclass
 class Context:
     """Everything a plugin may use during one call. Passed in each time, never kept."""
 
@@ -121,18 +154,39 @@ class Context:
     cancelled: threading.Event
     credentials: Callable[[Origin, str], Credential | None]
     #: A directory of the getter's own for ``key``; nobody else is in it while the ``with`` block runs.
-    workshop: Callable[[str], AbstractContextManager[Path]]
+    workshop: Callable[[str], AbstractContextManager[Path]] = _no_workshop
     network: Network = field(default_factory=NoNetwork)
     #: The environment that the client was made with.
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     #: The unpackers of layers, by OCI media type, the preferred one first: the names of their formats.
     layer_formats: Mapping[str, str] = field(default_factory=dict)
+    #: Nothing may be connected to: a getter brings what it has at hand, or raises ``OfflineError``.
+    offline: bool = False
+    #: Small content by its digest: at hand from an earlier run, or else what the function brings; kept, once verified.
+    kept: Callable[[Digest, Callable[[], bytes]], bytes] = _not_kept
+    #: What the source gave us last time (``Blob.validator``) to ask whether that still holds; empty where nothing
+    #: of it is at hand. Where it holds, ``fetch`` returns ``Unchanged()``.
+    validator: Callable[[PackageAddress], Mapping[str, str]] = _no_validator
+    #: Where packages are asked for in the place of where they are said to be; getters see no other URL.
+    mirrors: Mirrors = field(default_factory=Mirrors)
+    #: What was asked once in this operation, for every package of it.
+    memo: Memo = field(default_factory=Memo, repr=False)
+    #: What the address says about what ``fetch`` is to bring.
+    shape: Shape = Shape.PACKAGE
+    #: Set where a server named the address: judges each network address before it is connected to.
+    check_address: Callable[[str], None] | None = None
+    #: The URL that was asked for in the first place, before servers sent us on.
+    home: str = ""
 
     def checkpoint(self) -> None:
         """Raise where the operation was cancelled or its time is over; called between pieces of work."""
         if self.cancelled.is_set():
             raise InstallError("cancelled", part="cancelled")
         self.deadline.check()
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """``make()``, or what it gave before for ``key`` in the same operation, whoever asked."""
+        return self.memo.once(key, make, self.checkpoint)
 
     def phase(self, phase: Phase, total: int | None = None) -> None:
         self.progress.phase(self.package, phase, total)
@@ -148,11 +202,15 @@ class Context:
 
 
 class Shorthand(NamedTuple):
-    """An address that is not URL-like yet: no query, no subdirectory; ``force`` is what stood before ``::``."""
+    """An address that is not URL-like yet: no query, no subdirectory; ``force`` is what stood before ``::``.
+
+    ``base`` is where relative paths start, ``registry`` the host of the registry that is configured, if there is one.
+    """
 
     body: str
     force: str | None
     base: str | None
+    registry: str | None = None
 
 
 class Detector(Protocol):
@@ -166,7 +224,7 @@ class Detector(Protocol):
         """
 
 
-Fetched = Blob | Layers | Members | Elsewhere
+Fetched = Blob | Layers | Members | Elsewhere | Unchanged
 
 
 class Getter(Protocol):
@@ -203,6 +261,13 @@ class FullGetter(Getter, Protocol):
     def resolve(self, package: PackageAddress, context: Context) -> Pin | Elsewhere | None:
         """The package's immutable identity, had cheaply; ``None`` where there is no such thing."""
 
+    @property
+    def version_argument(self) -> str | None:
+        """The argument that takes one of the names that ``versions`` gives. Default: it has no versions."""
+
+    def versions(self, package: PackageAddress, context: Context) -> Iterable[str]:
+        """The names (tags) under which versions may be had; those that are no versions do no harm."""
+
     def repository(self, package: PackageAddress, context: Context) -> Any:
         """What can be published to and looked into: a ``getmodules.oci.repository.Repository``, or ``None``."""
 
@@ -223,6 +288,13 @@ class Unpacker(Protocol):
         """The members in the archive's order, lazily; everything ambiguous or broken is an error."""
 
 
+class AheadUnpacker(Unpacker, Protocol):
+    """An unpacker may also say that it decompresses in a thread of its own; the writer then needs no second one."""
+
+    @property
+    def ahead(self) -> bool: ...
+
+
 class LayerUnpacker(Unpacker, Protocol):
     """An unpacker may also read layers of OCI artifacts; there, nothing but the media type says what they are."""
 
@@ -241,17 +313,6 @@ class Verifier(Protocol):
 
     def verify(self, gate: Gate, subject: Pin | Archive | Tree, context: Context) -> str | None:
         """Raise ``VerificationError``; or return what was found, as evidence; or ``None``: nothing to say."""
-
-
-#: What each hook offers, by hook name: the attribute names without which an offer is refused at load time.
-REQUIRED: dict[str, tuple[str, ...]] = {
-    "getmodules_detectors": ("name", "detect"),
-    "getmodules_getters": ("schemes", "fetch"),
-    "getmodules_unpackers": ("names", "suffixes", "media_types", "unpack"),
-    "getmodules_credentials": ("name", "lookup"),
-    "getmodules_verifiers": ("name", "gates", "verify"),
-    "getmodules_progress": ("name", "open"),
-}
 
 
 class ProgressSink(Protocol):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from getmodules.model import Evidence
+from getmodules.values import valueclass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Resolved:
     """What an address means today: the pinned address and the id that it stands for."""
 
@@ -19,7 +19,7 @@ class Resolved:
     id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Installed:
     """A directory that can be trusted, and why.
 
@@ -39,3 +39,6 @@ class Installed:
     files: int
     bytes: int
     evidence: tuple[Evidence, ...]
+    #: sha256 of the archive's own bytes, and how many they are, where it came as one.
+    archive: str | None = None
+    archive_bytes: int | None = None

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from types import MappingProxyType
 from typing import Any
 
 from getmodules.address import check_url, parse, parse_query
+from getmodules.arguments import Argument
 from getmodules.digest import Digest
 from getmodules.errors import AddressError
-from getmodules.model import Argument, Demand, Gate, PackageAddress
+from getmodules.limits import METADATA_BYTES, metadata_exceeded
+from getmodules.model import Demand, Gate, PackageAddress
+
+#: Of a source's own words about what it sent: an entity tag, a time.
+_VALIDATOR_PAIRS, _VALIDATOR_LENGTH = 8, 4_096
 
 
 def is_url(text: str) -> bool:
@@ -40,6 +47,17 @@ def is_sound_blob(blob: Any) -> bool:
         and all(isinstance(digest, Digest) for digest in blob.digests)
         and all(text is None or isinstance(text, str) for text in (blob.name, blob.media_type, blob.format))
         and isinstance(blob.key, str)
+        and _is_sound_validator(blob.validator)
+    )
+
+
+def _is_sound_validator(validator: Any) -> bool:
+    """It is written down, and comes back to the getter in a later run: small, plain, and nothing of its classes."""
+    return (
+        type(validator) in (dict, MappingProxyType)
+        and len(validator) <= _VALIDATOR_PAIRS
+        and all(type(text) is str and text.isprintable() for pair in validator.items() for text in pair)
+        and sum(len(text) for pair in validator.items() for text in pair) <= _VALIDATOR_LENGTH
     )
 
 
@@ -53,3 +71,18 @@ def is_sound_demand(demand: Any) -> bool:
         return demand.gate is not Gate.BYTES or bool(Digest.parse(demand.value, weak=True))
     except ValueError:
         return False
+
+
+def bounded_names(names: Iterable[Any], checkpoint: Callable[[], None]) -> tuple[str, ...]:
+    """Each name once; a list without an end is no list."""
+    found: dict[str, None] = {}
+    remembered = 0
+    for name in names:
+        checkpoint()
+        if type(name) is not str:
+            raise TypeError(f"a name is a string, not {type(name).__name__}")
+        remembered += len(name) + 100
+        if remembered > METADATA_BYTES:
+            raise metadata_exceeded("the list of versions")
+        found[name] = None
+    return tuple(found)

@@ -3,35 +3,64 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
+from getmodules.arriving import Arriving
+from getmodules.behind import Behind
 from getmodules.digest import Digest
 from getmodules.errors import DigestMismatchError, GetModulesError, NetworkError
 from getmodules.limits import Limits
 from getmodules.model import Archive, Blob
 from getmodules.oserrors import translated
 from getmodules.ports import Context
+from getmodules.values import replace
 
 #: What the core itself names an archive by.
 OWN_ALGORITHM = "sha256"
+_PIECE = 1 << 20
+#: What is larger is hashed and stored by one thread while the other one receives.
+_AT_ONCE = 4 << 20
 
 
-def spool(blob: Blob, path: Path, algorithms: Iterable[str], context: Context, *, spent: int = 0) -> Archive:
-    """The blob as a new file at ``path``, hashed with ``algorithms`` and always with sha256.
+def spool(blob: Blob, into: Arriving, algorithms: Iterable[str], context: Context, *, spent: int = 0) -> Archive:
+    """The blob as a new file, hashed with ``algorithms`` and always with sha256.
 
     ``spent`` is what other blobs of the package took already of what a package may download.
     """
     hashers = {name: hashlib.new(name) for name in {OWN_ALGORITHM, *algorithms}}
     size = 0
-    with translated("cannot store the download"), path.open("xb", buffering=0) as file:
+
+    def store(chunk: bytes) -> None:
+        for hasher in hashers.values():
+            hasher.update(chunk)
+        into.write(chunk)
+
+    with translated("cannot store the download"), Behind(store, at_once=_AT_ONCE) as behind:
         for chunk in received(blob, context, spent=spent):
             size += len(chunk)
-            for hasher in hashers.values():
-                hasher.update(chunk)
-            _write_all(file.write, chunk)
+            behind.put(chunk)
     digests = {name: Digest(name, hasher.hexdigest()) for name, hasher in hashers.items()}
-    return Archive(path=path, size=size, digests=digests)
+    return Archive(path=into.path, size=size, digests=digests, descriptor=into.complete())
+
+
+def with_digests(archive: Archive, algorithms: Iterable[str]) -> Archive:
+    """With those as well that nobody asked for when it was hashed."""
+    missing = {name: hashlib.new(name) for name in algorithms if name not in archive.digests}
+    if not missing:
+        return archive
+    with translated("cannot read a package of the cache"), archive.open() as file:
+        while chunk := file.read(_PIECE):
+            for hasher in missing.values():
+                hasher.update(chunk)
+    more = {name: Digest(name, hasher.hexdigest()) for name, hasher in missing.items()}
+    return replace(archive, digests={**archive.digests, **more})
+
+
+def checked_size(blob: Blob, archive: Archive) -> Archive:
+    """What has the promised digest has the announced size, or the announcement was wrong."""
+    if blob.size is not None and blob.size != archive.size:
+        raise _other_size(blob, f"the source announced {blob.size:,} bytes, and it has {archive.size:,}")
+    return archive
 
 
 def read_small(blob: Blob, limit: int, context: Context) -> bytes:
@@ -70,9 +99,3 @@ def _other_size(blob: Blob, message: str) -> GetModulesError:
     if blob.digests:
         return DigestMismatchError(message, hint=f"it cannot be {blob.digests[0]}, which was promised")
     return NetworkError(message, hint="try again")
-
-
-def _write_all(write: Callable[[memoryview], int | None], chunk: bytes) -> None:
-    view = memoryview(chunk)
-    while view:
-        view = view[write(view) or 0 :]

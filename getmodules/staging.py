@@ -21,6 +21,7 @@ from getmodules.errors import InstallError
 from getmodules.oserrors import install_error, translated
 from getmodules.privatedir import PrivateDirectory, Sweeper
 from getmodules.redact import printable
+from getmodules.syncing import SharedSync
 from getmodules.syscalls import exchange, sync_filesystem
 
 _ATTEMPTS = 20
@@ -31,21 +32,31 @@ _OCCUPIED = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
 class Staging:
     """Where one module is put together, in a ``with`` block: leaving it removes what was not published."""
 
-    def __init__(self, destination: Destination, sweeper: Sweeper) -> None:
+    def __init__(self, destination: Destination, sweeper: Sweeper, syncs: SharedSync | None) -> None:
         self._destination = destination
+        self._bring_to_disk = sync_filesystem if syncs is None else syncs.sync
         self._sweeper = sweeper
         self._parent = destination.path.parent
         self._private = PrivateDirectory(self._parent)
         self._made_parents: list[Path] = []
 
     @classmethod
-    def beside(cls, dest: Path, *, force: bool, source_root: Path | None, sweeper: Sweeper | None = None) -> Staging:
+    def beside(
+        cls,
+        dest: Path,
+        *,
+        force: bool,
+        source_root: Path | None,
+        sweeper: Sweeper | None = None,
+        syncs: SharedSync | None = None,
+    ) -> Staging:
         """A staging for ``dest``; nothing is touched before the ``with`` block.
 
         ``force`` may replace an ordinary directory. ``source_root`` is what is copied or unpacked, where that
-        lies on this machine. One ``sweeper`` for a whole run sweeps each directory only once.
+        lies on this machine. One ``sweeper`` for a whole run sweeps each directory only once; with the same
+        ``syncs``, those that are ready at the same time go to the disk together.
         """
-        return cls(Destination.at(dest, force=force, source_root=source_root), sweeper or Sweeper())
+        return cls(Destination.at(dest, force=force, source_root=source_root), sweeper or Sweeper(), syncs)
 
     @property
     def tree(self) -> Path:
@@ -144,7 +155,7 @@ class Staging:
             return  # nothing there syncs a file system for people without privileges
         tree = self.open_tree()
         try:
-            sync_filesystem(tree)
+            self._bring_to_disk(tree)
         finally:
             os.close(tree)
 

@@ -6,13 +6,13 @@ They are taken off before a getter sees the address, and hold for what finally a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from getmodules.arguments import Arguments
 from getmodules.digest import STRONG, WEAK, Digest
 from getmodules.errors import AddressError
-from getmodules.model import Arguments
 from getmodules.redact import printable
+from getmodules.values import valueclass
 
 #: How a checksum that lies in a file is marked: ``checksum=file:./SHA256SUMS``.
 CHECKSUM_FILE = "file:"
@@ -21,7 +21,7 @@ _FALSE = frozenset({"0", "f", "F", "false", "False", "FALSE"})
 _BY_LENGTH = {length: name for name, length in (*WEAK.items(), *STRONG.items())}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Treatment:
     """What to do with what arrives."""
 

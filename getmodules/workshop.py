@@ -1,6 +1,6 @@
 """Rooms for getters to work in: a private directory for each key, one user at a time.
 
-They live as long as the operation they were made for.
+In the store they stay, for the next run; where there is none they live as long as the operation they were made for.
 """
 
 from __future__ import annotations
@@ -14,15 +14,28 @@ from functools import cache
 from pathlib import Path
 
 from getmodules.oserrors import translated
+from getmodules.ports import Context
+from getmodules.store.visit import Visit
 
 
 class Workshops:
-    def __init__(self, root: Callable[[], Path]) -> None:
+    def __init__(self, root: Callable[[], Path], visit: Visit) -> None:
         self._root = root
+        self.visit = visit
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     @contextmanager
-    def open(self, key: str) -> Iterator[Path]:
+    def open(self, key: str, context: Context) -> Iterator[Path]:
+        with self.visit.workshop(key, context) as lasting:
+            if lasting is not None:
+                yield lasting
+                return
+            with self.alone(key) as path:
+                yield path
+
+    @contextmanager
+    def alone(self, key: str) -> Iterator[Path]:
+        """A room of this operation's own."""
         name = hashlib.sha256(key.encode()).hexdigest()[:32]
         with self._locks[name]:
             path = self._root() / name
@@ -32,7 +45,7 @@ class Workshops:
 
 
 @contextmanager
-def temporary_workshops() -> Iterator[Workshops]:
+def temporary_workshops(visit: Visit) -> Iterator[Workshops]:
     """Workshops for an operation without a destination; no directory is made before one is asked for."""
     import tempfile
 
@@ -43,4 +56,4 @@ def temporary_workshops() -> Iterator[Workshops]:
             with translated("cannot make a temporary directory"):
                 return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="getmodules-")))
 
-        yield Workshops(root)
+        yield Workshops(root, visit)

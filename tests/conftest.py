@@ -47,4 +47,6 @@ def chosen_environment() -> Iterator[None]:
         for name in list(os.environ):
             if name.startswith(FOREIGN) or name.upper() in FOREIGN_EXACT:
                 patch.delenv(name)
+        # A cache that lived longer than one test would change what the next one sees.
+        patch.setenv("GETMODULES_CACHE_DIR", "")
         yield

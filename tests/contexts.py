@@ -9,6 +9,8 @@ from typing import Any
 from getmodules.deadline import Deadline
 from getmodules.limits import Limits
 from getmodules.ports import Context, Progress
+from getmodules.privatedir import Sweeper
+from getmodules.store.visit import Visit
 from getmodules.workshop import Workshops
 
 
@@ -21,6 +23,6 @@ def a_context(tmp_path: Path | None = None, **more: Any) -> Context:
         "progress": Progress(),
         "cancelled": threading.Event(),
         "credentials": lambda origin, path: None,
-        "workshop": Workshops(lambda: tmp_path or Path()).open,
+        "workshop": Workshops(lambda: tmp_path or Path(), Visit(None, Sweeper())).alone,
     }
     return Context(**{**fields, **more})

@@ -8,10 +8,10 @@ from pathlib import Path
 from tests.tools import need
 
 # Read when the module is loaded: the tests' own environment has none of these variables.
-_DIRECTORY = Path(os.environ.get("GETMODULES_TOOLS") or Path.home() / ".cache" / "getmodules-tools")
+DIRECTORY = Path(os.environ.get("GETMODULES_TOOLS") or Path.home() / ".cache" / "getmodules-tools")
 
 
 def need_go(tool: str) -> str:
     """The path of a Go program; missing, it is what :func:`tests.tools.need` says."""
-    own = _DIRECTORY / tool
+    own = DIRECTORY / tool
     return str(own) if os.access(own, os.X_OK) else need(tool)

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
 from typing import Any, Protocol
 
 from getmodules.archive.refusals import corrupt, not_this
 from getmodules.errors import ContentError, LimitExceededError
+from getmodules.values import valueclass
 
-#: Output comes in pieces of at most this size.
+#: Output of one member of an archive comes in pieces of at most this size,
 PIECE_BYTES = 256 << 10
+#: and that of a whole compressed file of this one: it is made in a thread of its own, which after each has to
+#: wait for the interpreter.
+_STREAM_PIECE_BYTES = 2 << 20
 #: xz -9 needs 65 MiB to decompress; more is somebody's idea of a joke.
 _XZ_MEMORY = 80 << 20
 #: zstd --ultra -21 and --long=26; the window is what a decompressor must hold.
@@ -44,7 +47,7 @@ class Decoder(WholeDecoder, Protocol):
     def needs_input(self) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Codec:
     """``begins`` says whether bytes are the start of a member; raw deflate may start with anything."""
 
@@ -171,7 +174,7 @@ def decode_one(codec: Codec, source: Iterable[bytes]) -> Iterator[bytes]:
     """One member in pieces; it must use up ``source``."""
     pieces = iter(source)
     decoder = codec.new()
-    yield from _decode(codec, decoder, b"", pieces)
+    yield from _decode(codec, decoder, b"", pieces, PIECE_BYTES)
     if decoder.unused_data or next(pieces, b""):
         raise corrupt(f"the {codec.name} data ends before its announced end")
 
@@ -184,7 +187,7 @@ def decode_all(codec: Codec, source: Iterable[bytes], checkpoint: Callable[[], N
         raise not_this(codec.name, head, "it does not begin like one")
     while head:
         decoder = codec.new()
-        for out in _decode(codec, decoder, head, pieces):
+        for out in _decode(codec, decoder, head, pieces, _STREAM_PIECE_BYTES):
             checkpoint()
             yield out
         head = _at_least(4, decoder.unused_data, pieces)
@@ -193,10 +196,10 @@ def decode_all(codec: Codec, source: Iterable[bytes], checkpoint: Callable[[], N
         checkpoint()
 
 
-def _decode(codec: Codec, decoder: Decoder, head: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _decode(codec: Codec, decoder: Decoder, head: bytes, pieces: Iterator[bytes], most: int) -> Iterator[bytes]:
     data = head
     while True:
-        out = _step(codec, decoder, data)
+        out = _step(codec, decoder, data, most)
         if out:
             yield out
         if decoder.eof:
@@ -208,9 +211,9 @@ def _decode(codec: Codec, decoder: Decoder, head: bytes, pieces: Iterator[bytes]
                 raise corrupt(f"the {codec.name} data is cut off")
 
 
-def _step(codec: Codec, decoder: Decoder, data: bytes) -> bytes:
+def _step(codec: Codec, decoder: Decoder, data: bytes, most: int) -> bytes:
     try:
-        return decoder.decompress(data, PIECE_BYTES)
+        return decoder.decompress(data, most)
     except codec.errors as error:
         raise _refusal(codec, error) from error
 

@@ -6,14 +6,14 @@ A format is a container and, for tar, a codec around it; the table is the produc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from getmodules.hookspecs import hookimpl
 from getmodules.model import Archive, Member
 from getmodules.ports import Context, Unpacker
+from getmodules.values import valueclass
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class ZipFormat:
     names: tuple[str, ...] = ("zip",)
     suffixes: tuple[str, ...] = (".zip",)
@@ -27,13 +27,14 @@ class ZipFormat:
         return read_zip(archive, context)
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class TarFormat:
     """tar inside of ``codec``; plain where that is ``None``."""
 
     names: tuple[str, ...]
     media_types: tuple[str, ...]
     codec: str | None
+    ahead: bool = True
 
     @property
     def suffixes(self) -> tuple[str, ...]:

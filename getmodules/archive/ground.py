@@ -67,8 +67,8 @@ class Ground:
             try:
                 if self._needs_chmod.get(mode) is not False:
                     self._correct_mode(descriptor, mode)
-                if data:
-                    write_all(descriptor, data)
+                if data and (written := os.write(descriptor, data)) != len(data):
+                    write_all(descriptor, data[written:])
             finally:
                 os.close(descriptor)
         except OSError as error:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
 
 from getmodules.errors import SubdirectoryNotFoundError
+from getmodules.model import MemberPath
 from getmodules.redact import printable
+from getmodules.values import valueclass
 
 _MAGIC = frozenset("*?[")
 #: How many directories are compared with a name that was not found: the hint must not cost more than the work.
 _COMPARED = 2_000
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Outlet:
     """An empty staging directory and the part of the package that belongs in it.
 
@@ -41,15 +41,15 @@ class Selection:
         self._file: str | None = None
         self._judged: set[str] = set()
 
-    def relative(self, path: str) -> str | None:
+    def relative(self, path: MemberPath) -> MemberPath | None:
         """``path`` as seen from the selected directory, if it is in there; ``""`` is that directory itself."""
         if not self.subdir:
             return path
         if self._root is None:
             return None
         if path.startswith(self._below):
-            return path[len(self._below) :]
-        return "" if path == self._root else None
+            return MemberPath(path[len(self._below) :])
+        return MemberPath("") if path == self._root else None
 
     def offer(self, path: str, *, directory: bool, link: str = "") -> None:
         """Look whether ``path`` shows the selected directory; refuse what makes the choice impossible."""
@@ -102,6 +102,8 @@ class Selection:
         )
 
     def _near(self, directories: Iterable[str]) -> str | None:
+        import difflib
+
         names = list(islice(directories, _COMPARED))
         near = [name for name in names if name.endswith(self._below[:-1])][:3]
         near += [name for name in difflib.get_close_matches(self.subdir, names) if name not in near]

@@ -9,11 +9,13 @@ from getmodules.archive.hand import Hand
 from getmodules.archive.links import LinkWalk
 from getmodules.archive.outlet import Outlet, Selection
 from getmodules.dirhash import h1, link_to_directory_digest
+from getmodules.errors import LimitExceededError
 from getmodules.limits import RATIO_FREE_BYTES
 from getmodules.model import Entry, Kind, MemberPath, Tree
 from getmodules.ports import Context
 from getmodules.redact import printable
 
+_FILE = Kind.FILE
 #: Hashing lets go of the interpreter from this size on; below, a second thread only gets in the way.
 _WORTH_HANDING_OVER = 2048
 
@@ -31,11 +33,12 @@ class Place:
         self.entries: dict[str, Entry] = {}
         self._context = context
         self._limits = limits = context.limits
+        self._most_entries = limits.entries
         self._links: dict[str, str] = {}
         self._bytes = 0
         self._entry_count = 0
-        # Shorter names than this cannot be too long, however many bytes their characters take.
-        self._surely_short = limits.path_bytes // 4
+        # Shorter names than this cannot be too long, however many bytes their characters take, nor too deep.
+        self._surely_short = min(limits.path_bytes // 4, 2 * limits.depth)
         ratio_bytes = limits.total_bytes
         if packed_bytes is not None:
             ratio_bytes = max(RATIO_FREE_BYTES, packed_bytes * limits.ratio)
@@ -46,20 +49,19 @@ class Place:
     def count_bytes(self, amount: int) -> None:
         self._bytes += amount
         if self._bytes > self._most_bytes:
-            what = f"the package unpacks to {self._bytes:,} bytes and more"
-            if self._bytes > self._limits.total_bytes:
-                raise self._limits.exceeded("total_bytes", what)
-            raise self._limits.exceeded("ratio", what)
+            raise self._too_many_bytes()
 
-    def _count_entry(self, path: str) -> None:
+    def _too_many_bytes(self) -> LimitExceededError:
+        what = f"the package unpacks to {self._bytes:,} bytes and more"
+        return self._limits.exceeded("total_bytes" if self._bytes > self._limits.total_bytes else "ratio", what)
+
+    def _check_entry(self, path: str) -> None:
         limits = self._limits
-        self._entry_count += 1
         if self._entry_count > limits.entries:
             raise limits.exceeded("entries", "the files and directories in the package")
-        if len(path) > self._surely_short:
-            length = len(path.encode("utf-8", "surrogatepass"))
-            if length > limits.path_bytes:
-                raise limits.exceeded("path_bytes", f"the name {printable(path)!r} has {length:,} bytes")
+        length = len(path.encode("utf-8", "surrogatepass"))
+        if length > limits.path_bytes:
+            raise limits.exceeded("path_bytes", f"the name {printable(path)!r} has {length:,} bytes")
         if path.count("/") >= limits.depth:
             raise limits.exceeded("depth", f"the name {printable(path)!r} is too deep")
 
@@ -72,7 +74,8 @@ class Place:
             missing.append(path)
             path = path[: max(path.rfind("/"), 0)]
         for directory in reversed(missing):
-            self._count_entry(directory)
+            self._entry_count += 1
+            self._check_entry(directory)
             self.ground.make_directory(directory)
             self.entries[directory] = Entry(MemberPath(directory), Kind.DIRECTORY, 0, False, None)
 
@@ -80,22 +83,24 @@ class Place:
         self._make_room(path)
         return self.ground.create_file(path, executable=executable)
 
-    def write_file(self, path: str, data: bytes, digest: bytes, *, executable: bool, hand: Hand) -> None:
-        """A small file, in one go; the longer ones by the other hand, into directories that are there already."""
+    def write_file(self, path: MemberPath, data: bytes, digest: bytes, executable: bool, hand: Hand | None) -> None:
+        """A small file, in one go; the longer ones by ``hand``, into directories that are there already."""
         size = len(data)
         self.count_bytes(size)
         self._make_room(path)
-        if size < _WORTH_HANDING_OVER:
+        if hand is None or size < _WORTH_HANDING_OVER:
             self.ground.write_file(path, data, executable)
         else:
             hand.give(partial(self.ground.write_file, path, data, executable), size)
-        self.entries[path] = Entry(MemberPath(path), Kind.FILE, size, executable, digest)
+        self.entries[path] = Entry(path, _FILE, size, executable, digest)
 
     def _make_room(self, path: str) -> None:
         slash = path.rfind("/")
         if slash > 0 and path[:slash] not in self.entries:
             self.make_directory(path[:slash])
-        self._count_entry(path)
+        self._entry_count += 1
+        if self._entry_count > self._most_entries or len(path) > self._surely_short:
+            self._check_entry(path)
 
     def keep_link(self, path: str, target: str) -> None:
         """Remember a link: it is made when everything that it could lead to is there."""

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Generator, Iterable
 from queue import SimpleQueue
 
-#: Pieces between the two threads: each is up to 256 KiB.
-_IN_FLIGHT = 8
+#: Pieces between the two threads: each is up to 2 MiB.
+_IN_FLIGHT = 3
 
 
 def ahead(pieces: Iterable[bytes]) -> Generator[bytes]:

@@ -11,8 +11,8 @@ from getmodules.errors import FetchError
 from getmodules.model import Archive
 
 _WINDOW_BYTES = 1 << 20
-#: Small enough that a decoder which hands back what it did not use does not copy much.
-_PIECE_BYTES = 64 << 10
+#: Small beside what decoders give at once: what they hand back unused is copied each time.
+_PIECE_BYTES = 512 << 10
 
 
 @contextmanager

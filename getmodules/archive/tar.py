@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 import struct
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
+from zlib import adler32 as _adler32
 
 from getmodules.archive.codecs import codec, decode_all
 from getmodules.archive.paths import decode_name
@@ -34,10 +34,12 @@ _LARGEST = 1 << 63
 #: Decompressing smaller archives takes less time than starting a thread for it.
 _WORTH_A_THREAD = 128 << 10
 
+#: The members of an enumeration are slow to get at.
+_FILE = Kind.FILE
 _DIRECTORY, _SYMLINK, _HARDLINK = b"5", b"2", b"1"
-_REGULAR = (b"0", b"\0", b"7")
+_REGULAR = frozenset((b"0", b"\0", b"7"))
 _SPECIAL = (b"3", b"4", b"6")
-_EXTENSIONS = (b"x", b"g", b"L", b"K")
+_EXTENSIONS = frozenset((b"x", b"g", b"L", b"K"))
 _UNSUPPORTED = {
     b"S": "a sparse file", b"D": "an incremental backup", b"M": "one part of a multi-volume archive",
     b"N": "an old GNU long name", b"V": "a volume label", b"X": "a Solaris header", b"A": "a Solaris ACL",
@@ -142,19 +144,17 @@ class _Reader:
     def members(self) -> Iterator[Member]:
         stream = self._stream
         extensions = Extensions()
-        while True:
-            block = stream.block()
-            if block == _ZEROS:
-                break
+        while (block := stream.block()) != _ZEROS:
             header = self._header(block)
             if header.type in _EXTENSIONS:
                 self._extend(extensions, header)
                 continue
-            member = extensions.pending
-            size = extensions.size(header.size) if member else header.size
+            size = header.size
+            if extensions.pending:
+                size = extensions.size(size)
             end = stream.position + size + -size % BLOCK
             yield self._member(header, size, extensions)
-            if member:
+            if extensions.pending:
                 extensions.forget()
             stream.skip_to(end)
         if extensions.pending:
@@ -180,7 +180,7 @@ class _Reader:
                 raise not_this("tar", block, "it is shorter than one header")
             raise corrupt("the tar has no end marker; it is cut off")
         name, mode, digits, checksum, kind, target, magic, prefix = _FIELDS.unpack(block)
-        if _checksum(block) != _number(checksum, "checksum"):
+        if _checksum(block, checksum) != _number(checksum, "checksum"):
             if at == 0:
                 raise not_this("tar", block, "its first header has a wrong checksum")
             raise corrupt(f"the tar is broken: the header at byte {at:,} has a wrong checksum")
@@ -199,7 +199,8 @@ class _Reader:
         if size > EXTENSION_BYTES:
             raise metadata_exceeded(f"an extension header of {size:,} bytes in the tar", EXTENSION_BYTES)
         end = self._stream.position + size + -size % BLOCK
-        extensions.add(header.type, b"".join(self._stream.take(size)))
+        body = self._stream.whole(size)
+        extensions.add(header.type, b"".join(self._stream.take(size)) if body is None else body)
         self._stream.skip_to(end)
 
     # ---------------------------------------------------------------------------------------- members
@@ -208,8 +209,7 @@ class _Reader:
         name = decode_name(header.name if extensions.path is None else extensions.path)
         kind = header.type
         if kind in _REGULAR and not (name.endswith("/") and kind != b"7"):
-            executable = bool(_number(header.mode, "mode") & 0o100)
-            return Member(name, Kind.FILE, size, executable, partial(self._content, size))
+            return Member(name, _FILE, size, _is_executable(header.mode), partial(self._content, size))
         if size:
             raise ambiguous(f"{printable(name)!r} in the tar is no file but has content")
         if kind in _REGULAR or kind == _DIRECTORY:
@@ -227,14 +227,23 @@ class _Reader:
         return self._stream.take(size) if whole is None else (whole,)
 
 
-def _checksum(block: bytes) -> int:
+def _checksum(block: bytes, own: bytes) -> int:
     """The sum of the bytes, those of the checksum itself taken as blanks.
 
-    The lower half of an adler32 that starts at zero is the plain sum modulo 65521: exact for 256 bytes.
+    The lower half of an adler32 that starts at zero is the plain sum modulo 65521: exact for 512 bytes of ASCII,
+    and for 256 of any others.
     """
-    total = (zlib.adler32(block[:256], 0) & 0xFFFF) + (zlib.adler32(block[256:], 0) & 0xFFFF)
-    own = zlib.adler32(block[148:156], 0) & 0xFFFF
-    return total - own + 8 * 0x20
+    if block.isascii():
+        total = _adler32(block, 0) & 0xFFFF
+    else:
+        total = (_adler32(block[:256], 0) & 0xFFFF) + (_adler32(block[256:], 0) & 0xFFFF)
+    return total - (_adler32(own, 0) & 0xFFFF) + 8 * 0x20
+
+
+@lru_cache(16)
+def _is_executable(mode: bytes) -> bool:
+    """Remembered, since a tar has a handful of modes, and every member has one."""
+    return _number(mode, "mode") & 0o100 != 0
 
 
 def _number(field: bytes, what: str) -> int:

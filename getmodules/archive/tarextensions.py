@@ -26,15 +26,13 @@ class Extensions:
         self.target: bytes | None = None
         self._size: int | None = None
         self._seen: list[bytes] = []
-
-    @property
-    def pending(self) -> bool:
-        return bool(self._seen)
+        self.pending = False
 
     def add(self, kind: bytes, body: bytes) -> None:
         if kind in self._seen and kind != b"g":
             raise ambiguous("a member of the tar has two extension headers of one kind")
         self._seen.append(kind)
+        self.pending = True
         if len(self._seen) > _MOST_HEADERS:
             raise metadata_exceeded("the extension headers of one member of the tar", _MOST_HEADERS)
         if kind == b"L":

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 from hashlib import sha256
+from typing import Any
 
 from getmodules.archive.hand import Hand
 from getmodules.archive.outlet import Outlet
@@ -24,7 +25,9 @@ from getmodules.redact import printable
 
 __all__ = ["Outlet", "write_members"]
 
-#: Steps between two looks at the clock.
+#: The members of an enumeration are slow to get at.
+_FILE, _DIRECTORY, _SYMLINK = Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK
+#: Members between two looks at the clock.
 _STEPS = 16
 #: The rest of a longer file is hashed and written by the other hand, while this one goes on inflating.
 LARGE_BYTES = 1 << 20
@@ -64,34 +67,57 @@ class _Writer:
         self._whole = self._places[0] if whole else None
         self._can_share = True
         self._hand = Hand()
-        self._steps = 0
+        # Who only takes over what another thread has decompressed never lets go of the interpreter for long
+        # enough: a third thread would be in the way of both.
+        self._hand_for_small = None if members.ahead else self._hand
         self._unreported = 0
 
     def write(self, items: Iterable[Member]) -> None:
-        for member in items:
-            self._step()
-            _check_values(member)
-            kind = member.kind
-            directory = kind is Kind.DIRECTORY
-            path = self._book.admit(member.name, directory=directory)
+        for number, member in enumerate(items):
+            if not number % _STEPS:
+                self._context.checkpoint()
+            # Taken apart once, here: with a hundred thousand members, every look into one counts.
+            values: tuple[Any, ...] = member
+            name, kind, size, executable, opener, target = values
+            if (
+                type(name) is not str
+                or type(kind) is not Kind
+                or type(target) is not str
+                or type(executable) is not bool
+                or not (size is None or (type(size) is int and size >= 0))
+            ):
+                raise _not_allowed(member)
+            directory = kind is _DIRECTORY
+            path = self._book.admit(name, directory=directory)
             if self._whole is not None and path:
-                wanted = [(self._whole, str(path))]
+                wanted = [(self._whole, path)]
             else:
-                wanted = self._wanted(path, directory, member.target if kind is Kind.SYMLINK else "")
+                wanted = self._wanted(path, directory, target if kind is _SYMLINK else "")
             if not wanted:
                 continue
-            if kind is Kind.FILE:
-                self._write_file(member, path, wanted)
-            elif directory:
-                for place, relative in wanted:
-                    place.make_directory(relative)
+            if kind is _FILE:
+                if size is not None and size > self._limits.file_bytes:
+                    raise self._too_large(path, size)
+                content = opener()
+                if type(content) is tuple and len(content) == 1 and type(content[0]) is bytes:
+                    self._write_whole(content[0], size, executable, wanted)
+                else:
+                    self._write_pieces(content, size, executable, path, wanted)
+            else:
+                self._make(member, path, wanted)
+
+    def _make(self, member: Member, path: MemberPath, wanted: list[tuple[Place, MemberPath]]) -> None:
+        """What has no content of its own."""
+        kind, target = member.kind, member.target
+        if kind is Kind.SYMLINK:
+            self._book.charge(len(target))
+        for place, relative in wanted:
+            if kind is Kind.DIRECTORY:
+                place.make_directory(relative)
             elif kind is Kind.SYMLINK:
-                self._book.charge(len(member.target))
-                for place, relative in wanted:
-                    place.keep_link(relative, member.target)
+                place.keep_link(relative, target)
             elif kind is Kind.HARDLINK:
-                for place, relative in wanted:
-                    self._copy(member, place, relative)
+                self._copy(member, place, relative)
             else:
                 raise UnsafeContentError(
                     f"{printable(path)!r} in the package is a device, a pipe or a socket", part="special-file"
@@ -105,12 +131,12 @@ class _Writer:
         for place in self._places:
             place.selection.finish(self._book.directories())
         trees = tuple(place.finish() for place in self._places)
-        self._report(0, flush=True)
+        self._report()
         for count, first in self._book.notices.values():
             self._context.notice(first if count == 1 else f"{first} ({count:,} such names)")
         return trees
 
-    def _wanted(self, path: str, directory: bool, link: str) -> list[tuple[Place, str]]:
+    def _wanted(self, path: MemberPath, directory: bool, link: str) -> list[tuple[Place, MemberPath]]:
         wanted = []
         for place in self._places:
             selection = place.selection
@@ -123,40 +149,44 @@ class _Writer:
 
     # -------------------------------------------------------------------------------------------- files
 
-    def _write_file(self, member: Member, path: MemberPath, wanted: list[tuple[Place, str]]) -> None:
-        announced = member.size
-        if announced is not None and announced > self._limits.file_bytes:
-            raise self._too_large(path, announced)
-        content = member.open()
-        if type(content) is tuple and len(content) == 1 and type(content[0]) is bytes:
-            self._write_whole(content[0], member, path, wanted)
-            return
+    def _write_whole(
+        self, data: bytes, announced: int | None, executable: bool, wanted: list[tuple[Place, MemberPath]]
+    ) -> None:
+        size = len(data)
+        if size != announced and (announced is not None or size > self._limits.file_bytes):
+            raise self._wrong_size(wanted[0][1], size, announced)
+        digest = sha256(data).digest()
+        for place, path in wanted:
+            place.write_file(path, data, digest, executable, self._hand_for_small)
+        self._unreported += size
+        if self._unreported >= _REPORTED_BYTES:
+            self._report()
+
+    def _write_pieces(
+        self,
+        content: Iterable[bytes],
+        announced: int | None,
+        executable: bool,
+        path: MemberPath,
+        wanted: list[tuple[Place, MemberPath]],
+    ) -> None:
         descriptors: list[int] = []
         sink = FileSink(path, descriptors)
         try:
             for place, relative in wanted:
-                descriptors.append(place.create_file(relative, executable=member.executable))
+                descriptors.append(place.create_file(relative, executable=executable))
             size = self._share(content, sink, wanted)
             if size is None:
-                size = self._pour(content, member, path, sink, [place for place, _ in wanted])
+                size = self._pour(content, announced, path, sink, [place for place, _ in wanted])
         finally:
             sink.close()
         if announced is not None and size != announced:
             raise self._wrong_size(path, size, announced)
         digest = sink.digest()
         for place, relative in wanted:
-            place.entries[relative] = Entry(MemberPath(relative), Kind.FILE, size, member.executable, digest)
+            place.entries[relative] = Entry(relative, _FILE, size, executable, digest)
 
-    def _write_whole(self, data: bytes, member: Member, path: MemberPath, wanted: list[tuple[Place, str]]) -> None:
-        size = len(data)
-        if size != member.size and (member.size is not None or size > self._limits.file_bytes):
-            raise self._wrong_size(path, size, member.size)
-        digest = sha256(data).digest()
-        for place, relative in wanted:
-            place.write_file(relative, data, digest, executable=member.executable, hand=self._hand)
-        self._report(size)
-
-    def _share(self, content: Iterable[bytes], sink: FileSink, wanted: list[tuple[Place, str]]) -> int | None:
+    def _share(self, content: Iterable[bytes], sink: FileSink, wanted: list[tuple[Place, MemberPath]]) -> int | None:
         """Share the blocks of a file on this machine, where the file system can: its size, or ``None``.
 
         What is hashed then is our twin: the original may change as it likes.
@@ -176,16 +206,15 @@ class _Writer:
             sink.hash(chunk)
             for each, _ in wanted:
                 each.count_bytes(len(chunk))
-            self._report(len(chunk))
-            self._context.checkpoint()
+            self._advance(len(chunk))
         if size != content.size:
             raise content.changed()
         return size
 
     def _pour(
-        self, content: Iterable[bytes], member: Member, path: MemberPath, sink: FileSink, places: list[Place]
+        self, content: Iterable[bytes], announced: int | None, path: MemberPath, sink: FileSink, places: list[Place]
     ) -> int:
-        most = self._limits.file_bytes if member.size is None else member.size
+        most = self._limits.file_bytes if announced is None else announced
         size = 0
         try:
             for chunk in content:
@@ -195,15 +224,14 @@ class _Writer:
                 size += length
                 if size > most:
                     # Judged before it is written: nothing that was not announced or allowed reaches the disk.
-                    raise self._wrong_size(path, size, member.size)
+                    raise self._wrong_size(path, size, announced)
                 for place in places:
                     place.count_bytes(length)
                 if size > LARGE_BYTES:
                     self._hand.give(partial(sink.put, chunk), length)
                 else:
                     sink.put(chunk)
-                self._report(length)
-                self._step()
+                self._advance(length)
             if size > LARGE_BYTES:
                 self._hand.wait()
         except BaseException:
@@ -223,7 +251,7 @@ class _Writer:
 
     # -------------------------------------------------------------------------------------------- hardlinks
 
-    def _copy(self, member: Member, place: Place, relative: str) -> None:
+    def _copy(self, member: Member, place: Place, relative: MemberPath) -> None:
         original = member_path(member.target)
         inside = place.selection.relative(original)
         source = place.entries.get(inside) if inside else None
@@ -241,11 +269,10 @@ class _Writer:
         try:
             for chunk in place.ground.read_back(source.path):
                 copy.put(chunk)
-                self._report(len(chunk))
-                self._step()
+                self._advance(len(chunk))
         finally:
             copy.close()
-        place.entries[relative] = source._replace(path=MemberPath(relative))
+        place.entries[relative] = source._replace(path=relative)
 
     def _no_hardlink(self, member: Member, what: str, hint: str | None) -> UnsafeContentError:
         return UnsafeContentError(
@@ -256,32 +283,23 @@ class _Writer:
 
     # -------------------------------------------------------------------------------------------- the clock
 
-    def _step(self) -> None:
-        self._steps += 1
-        if self._steps >= _STEPS:
-            self._steps = 0
-            self._context.checkpoint()
-
-    def _report(self, amount: int, *, flush: bool = False) -> None:
+    def _advance(self, amount: int) -> None:
+        self._context.checkpoint()
         self._unreported += amount
-        if self._unreported >= _REPORTED_BYTES or (flush and self._unreported):
-            amount, self._unreported = self._unreported, 0
+        if self._unreported >= _REPORTED_BYTES:
+            self._report()
+
+    def _report(self) -> None:
+        amount, self._unreported = self._unreported, 0
+        if amount:
             self._context.advance(amount)
 
 
-def _check_values(member: Member) -> None:
-    """Types are no promise where a plugin made the value; what comes after relies on these."""
-    values: tuple[object, ...] = member
-    name, kind, size, executable, _, target = values
-    if (
-        type(name) is not str
-        or type(kind) is not Kind
-        or type(target) is not str
-        or type(executable) is not bool
-        or not (size is None or (type(size) is int and size >= 0))
-    ):
-        shown = printable(f"name={name!r} kind={kind!r} size={size!r} executable={executable!r} target={target!r}")
-        raise PluginContractError(f"a member has values that are not allowed: {shown}")
+def _not_allowed(member: Member) -> PluginContractError:
+    """Types are no promise where a plugin made the value, and all that the writer does relies on them."""
+    name, kind, size, executable, _, target = member
+    shown = printable(f"name={name!r} kind={kind!r} size={size!r} executable={executable!r} target={target!r}")
+    return PluginContractError(f"a member has values that are not allowed: {shown}")
 
 
 def _as_bytes(chunk: object, path: str) -> bytes:

@@ -17,6 +17,7 @@ from getmodules.archive.paths import decode_name
 from getmodules.archive.refusals import ambiguous, corrupt, unsupported
 from getmodules.archive.source import Window, opened
 from getmodules.archive.zipdirectory import (
+    LOCAL_MAGIC,
     UNIX_HOSTS,
     UTF8_NAME,
     ZIP64_EXTRA,
@@ -26,14 +27,13 @@ from getmodules.archive.zipdirectory import (
     read_directory,
     unicode_path,
 )
-from getmodules.errors import CorruptArchiveError, UnsafeContentError
+from getmodules.errors import CorruptArchiveError, UnsafeContentError, UnsupportedContentError
 from getmodules.limits import Limits
 from getmodules.model import Archive, Kind, Member
 from getmodules.ports import Context
 from getmodules.redact import printable
 
 _LOCAL = struct.Struct("<4s2x2H4x3I2H")
-_LOCAL_MAGIC = b"PK\x03\x04"
 _DESCRIPTOR_MAGIC = b"PK\x07\x08"
 _ENCRYPTED, _DESCRIPTOR, _PATCHED, _STRONG, _MASKED = 0x1, 0x8, 0x20, 0x40, 0x2000
 _REFUSED_FLAGS = _ENCRYPTED | _PATCHED | _STRONG | _MASKED
@@ -41,6 +41,7 @@ _COMPARED_FLAGS = _REFUSED_FLAGS | _DESCRIPTOR
 _FULL32 = 0xFFFFFFFF
 _DOS_DIRECTORY = 0x10
 _CODEC_NAMES = {8: "deflate", 12: "bzip2", 93: "zstd"}
+_READABLE = frozenset({0, *_CODEC_NAMES})
 _METHODS = {
     1: "shrink", 2: "reduce", 3: "reduce", 4: "reduce", 5: "reduce", 6: "implode", 9: "deflate64",
     10: "PKWARE implode", 14: "lzma", 16: "z/OS CMPSC", 18: "TERSE", 19: "LZ77", 20: "zstd, its old number",
@@ -49,7 +50,12 @@ _METHODS = {
 #: Entries up to these sizes are read and inflated in one go.
 _SMALL_PACKED, _SMALL = 256 << 10, 1 << 20
 
-_KINDS = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.DIRECTORY, stat.S_IFLNK: Kind.SYMLINK, 0: None}
+# Names of our own for what every entry needs: the members of an enumeration are slow to get at.
+_FILE, _DIRECTORY, _SYMLINK, _SPECIAL = Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK, Kind.SPECIAL
+_TYPE_BITS, _DIRECTORY_TYPE, _OWNER_RUNS = 0o170000, stat.S_IFDIR, stat.S_IXUSR
+_DOS_MODES = {0: 0, _DOS_DIRECTORY: _DIRECTORY_TYPE}
+#: What the mode says that an entry is; without a type in it, all that is left to go by is the name.
+_KINDS = {stat.S_IFREG: _FILE, _DIRECTORY_TYPE: _DIRECTORY, stat.S_IFLNK: _SYMLINK, 0: None}
 
 
 def read_zip(archive: Archive, context: Context) -> Iterator[Member]:
@@ -69,12 +75,12 @@ class _Reader:
 
     def members(self) -> Iterator[Member]:
         previous: ZipEntry | None = None
-        end = 0
+        end = described = 0
         for entry in self._directory:
-            if entry.offset != end or (previous is not None and previous.flags & _DESCRIPTOR):
+            if described or entry.offset != end:
                 self._check_gap(previous, end, entry.offset)
             data_at = self._check_local_header(entry)
-            previous, end = entry, data_at + entry.packed
+            previous, end, described = entry, data_at + entry.packed, entry.flags & _DESCRIPTOR
             yield self._member(entry, data_at)
         self._check_gap(previous, end, self._directory.offset)
 
@@ -108,16 +114,11 @@ class _Reader:
         """Compare the local header with the directory; where the data begins."""
         name_length = len(entry.raw_name)
         header = self._window.bytes_at(entry.offset, _LOCAL.size + name_length)
+        if header == entry.twin:
+            return entry.offset + len(header)
         numbers: tuple[bytes, int, int, int, int, int, int, int] = _LOCAL.unpack_from(header)
         magic, flags, method, crc, packed, size, local_name_length, extra_length = numbers
-        if (
-            (magic, flags, method, crc, packed, size, local_name_length)
-            == (_LOCAL_MAGIC, entry.flags, entry.method, entry.crc, entry.packed, entry.size, name_length)
-            and header[_LOCAL.size :] == entry.raw_name
-            and not extra_length
-        ):
-            return entry.offset + _LOCAL.size + name_length
-        if magic != _LOCAL_MAGIC:
+        if magic != LOCAL_MAGIC:
             raise corrupt(f"the zip has no entry where its directory says that {printable(entry.name)!r} is")
         if local_name_length != name_length or header[_LOCAL.size :] != entry.raw_name:
             raise self._disagrees(entry, "name")
@@ -161,42 +162,37 @@ class _Reader:
     # ------------------------------------------------------------------------------------------ the members
 
     def _member(self, entry: ZipEntry, data_at: int) -> Member:
-        name = entry.name
-        kind = self._kind(entry)
-        executable = entry.host in UNIX_HOSTS and bool(entry.attributes >> 16 & stat.S_IXUSR)
-        if kind is Kind.FILE:
-            self._check_readable(entry)
-            if entry.packed <= _SMALL_PACKED and entry.size <= _SMALL:
-                return Member(name, kind, entry.size, executable, partial(self._small, entry, data_at))
-            return Member(name, kind, entry.size, executable, partial(self._large, entry, data_at))
-        if kind is Kind.SYMLINK:
+        # Taken apart once: fetching them one by one is what would take the time here.
+        name, raw_name, host, flags, method, _, packed, size, attributes, _, _ = entry
+        mode = attributes >> 16 if host in UNIX_HOSTS else _DOS_MODES[attributes & _DOS_DIRECTORY]
+        kind = _KINDS.get(mode & _TYPE_BITS, _SPECIAL)
+        if kind is _DIRECTORY or raw_name.endswith(b"/"):
+            return self._directory_member(entry, kind)
+        if kind is _FILE or kind is None:
+            if flags & _REFUSED_FLAGS or method not in _READABLE:
+                raise self._unreadable(entry)
+            content = self._small if packed <= _SMALL_PACKED and size <= _SMALL else self._large
+            return Member(name, _FILE, size, mode & _OWNER_RUNS != 0, partial(content, entry, data_at))
+        if kind is _SYMLINK:
             return Member(name, kind, target=self._target(entry, data_at))
-        if entry.size and kind is Kind.DIRECTORY:
-            raise ambiguous(f"{printable(name)!r} in the zip is a directory with content")
         return Member(name, kind)
 
-    def _kind(self, entry: ZipEntry) -> Kind:
-        slash = entry.raw_name.endswith(b"/")
-        if entry.host in UNIX_HOSTS:
-            kind = _KINDS.get(stat.S_IFMT(entry.attributes >> 16), Kind.SPECIAL)
-        else:
-            kind = Kind.DIRECTORY if entry.attributes & _DOS_DIRECTORY else None
-        if slash and (kind is None or kind is Kind.FILE):
-            # Many tools give directories the mode of a file; the slash is what all readers go by.
-            return Kind.DIRECTORY
-        if slash != (kind is Kind.DIRECTORY):
+    def _directory_member(self, entry: ZipEntry, kind: Kind | None) -> Member:
+        # Many tools give directories the mode of a file; the slash is what all readers go by.
+        if not entry.raw_name.endswith(b"/") or kind not in (None, _FILE, _DIRECTORY):
             raise ambiguous(f"{printable(entry.name)!r} in the zip is a directory for some readers only")
-        return kind or Kind.FILE
+        if entry.size:
+            raise ambiguous(f"{printable(entry.name)!r} in the zip is a directory with content")
+        return Member(entry.name, _DIRECTORY)
 
     def _target(self, entry: ZipEntry, data_at: int) -> str:
         if entry.size > self._limits.path_bytes:
             raise self._limits.exceeded("path_bytes", f"the target of the link {printable(entry.name)!r}")
-        self._check_readable(entry)
+        if entry.flags & _REFUSED_FLAGS or entry.method not in _READABLE:
+            raise self._unreadable(entry)
         return decode_name(b"".join(self._large(entry, data_at)))
 
-    def _check_readable(self, entry: ZipEntry) -> None:
-        if not entry.flags & _REFUSED_FLAGS and (not entry.method or entry.method in _CODEC_NAMES):
-            return
+    def _unreadable(self, entry: ZipEntry) -> UnsupportedContentError:
         hint = None
         if entry.flags & (_ENCRYPTED | _STRONG | _MASKED):
             what = "encrypted"
@@ -205,19 +201,20 @@ class _Reader:
         else:
             what = f"compressed with {_METHODS.get(entry.method, 'an unknown method')} (number {entry.method})"
             hint = "pack it again with deflate, the method that every tool reads"
-        raise unsupported(f"{printable(entry.name)!r} in the zip is {what}", hint=hint)
+        return unsupported(f"{printable(entry.name)!r} in the zip is {what}", hint=hint)
 
     # ------------------------------------------------------------------------------------------ the content
 
     def _small(self, entry: ZipEntry, data_at: int) -> tuple[bytes, ...]:
+        size, method = entry.size, entry.method
         data = self._window.bytes_at(data_at, entry.packed)
-        if entry.method:
+        if method:
             try:
-                data = decode_whole(self._codec(entry.method), data, entry.size)
+                data = decode_whole(self._codecs.get(method) or self._codec(method), data, size)
             except CorruptArchiveError as error:
                 raise self._broken(entry, error.message) from error
-        if len(data) != entry.size:
-            raise self._broken(entry, f"{len(data):,} bytes instead of {entry.size:,}")
+        if len(data) != size:
+            raise self._broken(entry, f"{len(data):,} bytes instead of {size:,}")
         if self._crc32(data, 0) != entry.crc:
             raise self._broken(entry, "the checksum is wrong")
         return (data,)
@@ -225,7 +222,7 @@ class _Reader:
     def _large(self, entry: ZipEntry, data_at: int) -> Iterator[bytes]:
         pieces: Iterable[bytes] = self._window.pieces(data_at, entry.packed, PIECE_BYTES)
         if entry.method:
-            pieces = decode_one(self._codec(entry.method), pieces)
+            pieces = decode_one(self._codecs.get(entry.method) or self._codec(entry.method), pieces)
         crc = size = 0
         try:
             for piece in pieces:
@@ -242,9 +239,7 @@ class _Reader:
             raise self._broken(entry, "the checksum is wrong")
 
     def _codec(self, method: int) -> Codec:
-        found = self._codecs.get(method)
-        if found is None:
-            found = self._codecs[method] = codec(_CODEC_NAMES[method])
+        found = self._codecs[method] = codec(_CODEC_NAMES[method])
         return found
 
     def _broken(self, entry: ZipEntry, what: str) -> CorruptArchiveError:

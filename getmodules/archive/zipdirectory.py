@@ -24,6 +24,7 @@ UTF8_NAME = 0x800
 #: Creators whose external attributes have Unix modes, and whose names are bytes of that system.
 UNIX_HOSTS = frozenset({3, 19})
 
+LOCAL_MAGIC = b"PK\x03\x04"
 _END = struct.Struct("<4s4H2IH")
 _END_MAGIC = b"PK\x05\x06"
 _LOCATOR = struct.Struct("<4sIQI")
@@ -51,6 +52,9 @@ class ZipEntry(NamedTuple):
     size: int
     attributes: int
     offset: int
+    #: The local header and name that say exactly the same, and have no extra fields. What differs, in the
+    #: time or in a mere detail, is for a closer look; no header is like an empty one.
+    twin: bytes
 
 
 class Directory:
@@ -60,28 +64,28 @@ class Directory:
         self._raw = raw
         #: Where the directory begins, and so where the data of the last entry must end.
         self.offset = offset
-        self._positions = array("L")
+        self._positions = positions = array("L")
         starts = array("Q")
-        at = 0
+        at = last_start = 0
+        last_at = len(raw) - _CENTRAL.size
+        in_order = True
         for _ in range(count):
-            if at + _CENTRAL.size > len(raw):
-                raise corrupt("the zip's directory has fewer entries than its end record says")
+            if at > last_at:
+                raise corrupt("the zip's directory has fewer or longer entries than its end record says")
             magic, name, extra, comment, start = _LENGTHS.unpack_from(raw, at)
             if magic != b"PK\x01\x02":
                 raise corrupt(f"the zip's directory is broken at its byte {at}")
-            length = _CENTRAL.size + name + extra + comment
-            if at + length > len(raw):
-                raise corrupt("an entry of the zip's directory is longer than the directory")
             if start == _FULL32:
                 start = _parse(raw, at).offset
-            self._positions.append(at)
-            starts.append(min(start, 2**64 - 1))
-            at += length
+            if start < last_start:
+                in_order = False
+            positions.append(at)
+            starts.append(start)
+            last_start = start
+            at += _CENTRAL.size + name + extra + comment
         if at != len(raw):
-            raise corrupt("the zip's directory has more in it than its end record says")
-        self._order: Iterable[int] = range(count)
-        if any(map(int.__gt__, starts, starts[1:])):
-            self._order = sorted(range(count), key=starts.__getitem__)
+            raise corrupt("the zip's directory is longer or shorter than its end record says")
+        self._order: Iterable[int] = range(count) if in_order else sorted(range(count), key=starts.__getitem__)
 
     def __iter__(self) -> Iterator[ZipEntry]:
         raw, positions = self._raw, self._positions
@@ -168,17 +172,20 @@ def _read_end64(
 def _parse(raw: bytes, at: int) -> ZipEntry:
     numbers = _CENTRAL.unpack_from(raw, at)
     host, flags, method, crc, packed, size, name_length, extra_length, disk, attributes, offset = numbers
-    at += _CENTRAL.size
-    raw_name = raw[at : at + name_length]
+    name_at = at + _CENTRAL.size
+    raw_name = raw[name_at : name_at + name_length]
+    # From the version to the length of the name, both headers have the same fields in the same order.
+    twin = LOCAL_MAGIC + raw[at + 6 : at + 30] + b"\0\0" + raw_name
     extra = b""
     if extra_length:
-        extra = raw[at + name_length : at + name_length + extra_length]
+        extra = raw[name_at + name_length : name_at + name_length + extra_length]
         if b"\x01\x00" in extra:
             packed, size, offset, disk = _widen(raw_name, extra, (size, packed, offset, disk))
+            twin = b""
     if disk:
         raise unsupported("this zip is one part of a split archive")
-    name = raw_name.decode("ascii") if raw_name.isascii() and not extra else _name(raw_name, extra, host, flags)
-    return ZipEntry(name, raw_name, host, flags, method, crc, packed, size, attributes, offset)
+    name = raw_name.decode() if raw_name.isascii() and not extra else _name(raw_name, extra, host, flags)
+    return ZipEntry(name, raw_name, host, flags, method, crc, packed, size, attributes, offset, twin)
 
 
 def _widen(raw_name: bytes, extra: bytes, values: tuple[int, int, int, int]) -> tuple[int, int, int, int]:

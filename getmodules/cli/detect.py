@@ -5,14 +5,23 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from getmodules.cli.options import Parser, add_base, add_output, add_plugins, add_verbose, base_of, client_of
+from getmodules.cli.options import (
+    Parser,
+    add_base,
+    add_output,
+    add_plugins,
+    add_registry,
+    add_verbose,
+    base_of,
+    client_of,
+)
 from getmodules.cli.render import Console, whole
 from getmodules.cli.sources import Answer, add_sources, for_each
 from getmodules.redact import MASK, is_secret_argument, redact_address
 
 if TYPE_CHECKING:
+    from getmodules.arguments import Arguments
     from getmodules.detection import Detected
-    from getmodules.model import Arguments
 
 _EPILOG = """\
 Each source is answered with its canonical address on a line of its own.
@@ -23,6 +32,7 @@ with --json: {"source", "address", "getter", "url", "subdir", "arguments"}, with
 
 examples:
   getmodules detect "github.com/acme/vpc//net?ref=v1"
+  getmodules detect "acme/vpc/aws?version=~> 1.2" --registry registry.example
   getmodules detect ./modules/vpc --base /srv/infrastructure
   getmodules detect --json - < addresses.txt
 """
@@ -37,6 +47,7 @@ def parser() -> Parser:
     add_sources(made)
     add_base(made)
     made.add_argument("--explain", action="store_true", help="show each step of the detectors as well")
+    add_registry(made)
     add_plugins(made)
     add_output(made)
     add_verbose(made)

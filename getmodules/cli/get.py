@@ -6,7 +6,16 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from getmodules.cli.options import Parser, add_progress, add_work, base_of, client_of
+from getmodules.cli.options import (
+    Parser,
+    add_cache,
+    add_headers,
+    add_progress,
+    add_registry,
+    add_work,
+    base_of,
+    client_of,
+)
 from getmodules.cli.render import Console, whole
 from getmodules.errors import ConfigError
 
@@ -24,6 +33,7 @@ with --json: {"path", "source", "address", "pinned", "id", "h1", "package_h1",
 
 examples:
   getmodules get "oci://ghcr.io/acme/vpc//net?tag=1.2.0" modules/net
+  getmodules get "acme/vpc/aws?version=~> 1.2" vpc --registry registry.example
   getmodules get ./vpc.zip modules/vpc --expect sha256:9f86d081...
   getmodules get ./vpc.zip modules/vpc --force --limit total_bytes=8GiB --json
 """
@@ -42,6 +52,9 @@ def parser() -> Parser:
     )
     made.add_argument("--force", action="store_true", help="replace the directory DEST, whatever is in it")
     add_progress(made)
+    add_cache(made)
+    add_registry(made)
+    add_headers(made)
     add_work(made)
     return made
 

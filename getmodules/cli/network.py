@@ -7,12 +7,13 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import NoReturn
 
+from getmodules.cli.headers import headers_of
 from getmodules.errors import ConfigError
 from getmodules.net.settings import NetSettings
 from getmodules.redact import printable, redact
+from getmodules.values import replace
 
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?P<port>:[0-9]{1,5})?", re.ASCII)
 _CA, _CERTIFICATE, _PLAIN = "--ca-file", "--client-cert", "--plain-http"
@@ -28,7 +29,9 @@ def network_of(options: argparse.Namespace, environ: Mapping[str, str]) -> NetSe
         ca_file=ca_files.pop("", settings.ca_file),
         ca_files=ca_files,
         client_certificates=certificates,
+        headers=headers_of(getattr(options, "header", ()), environ, _canonical),
         plain_http=frozenset(_plain(host) for host in getattr(options, "plain_http", ())),
+        mirrors=settings.mirrors.with_words(getattr(options, "mirror", ()), "--mirror"),
     )
 
 

@@ -122,6 +122,14 @@ def add_base(parser: Parser) -> None:
     parser.add_argument("--base", metavar="DIR", help="where relative sources start (default: the current directory)")
 
 
+def add_registry(parser: Parser) -> None:
+    parser.add_argument(
+        "--registry",
+        metavar="HOST",
+        help="the registry in which NAMESPACE/NAME/SYSTEM is a module (default: GETMODULES_REGISTRY, else none)",
+    )
+
+
 def add_plugins(parser: Parser) -> None:
     parser.add_argument(
         "--no-plugin",
@@ -148,7 +156,7 @@ def add_progress(parser: Parser) -> None:
         "--progress",
         metavar="HOW",
         default="auto",
-        help="auto (a line on a terminal, else nothing), plain (a line for each phase), none, or one of a plugin",
+        help="auto (lines on a terminal, else nothing), plain (a line for each phase), none, or one of a plugin",
     )
 
 
@@ -175,6 +183,32 @@ def add_network(parser: Parser) -> None:
         default=[],
         help="speak to this registry without TLS: anybody on the way can read along; repeatable",
     )
+    parser.add_argument(
+        "--mirror",
+        metavar="URL=URL",
+        action="append",
+        default=[],
+        help="ask the second where an address begins with the first, as in oci://ghcr.io=oci://mirror.example/ghcr; "
+        "repeatable",
+    )
+
+
+def add_headers(parser: Parser) -> None:
+    """For what fetches: registries have logins of their own."""
+    parser.add_argument(
+        "--header",
+        metavar=("HOST", "NAME=env:VARIABLE"),
+        nargs=2,
+        action="append",
+        default=[],
+        help="send this header to a web server, and to no other, with the value of a variable; repeatable",
+    )
+
+
+def add_cache(parser: Parser) -> None:
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--offline", action="store_true", help="connect to nobody: what is needed must be in the cache")
+    group.add_argument("--no-cache", action="store_true", help="fetch everything again, and keep nothing")
 
 
 # ------------------------------------------------------------------------------------------------ what they mean
@@ -226,7 +260,10 @@ def _client(options: argparse.Namespace, console: Console, network: NetSettings)
         limits=_limits_of(options, console),
         without_plugins=options.no_plugin,
         network=network,
+        registry=getattr(options, "registry", None),
         environ=console.environ,
+        use_cache=not getattr(options, "no_cache", False),
+        offline=getattr(options, "offline", False),
     )
 
 

@@ -1,4 +1,4 @@
-"""What is going on, for people: one line that is updated on a terminal, or a line for each phase."""
+"""What is going on, for people: lines that are updated on a terminal, one a package, or a line for each phase."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from getmodules.cli import interrupt
@@ -14,6 +13,7 @@ from getmodules.cli.options import nearest
 from getmodules.cli.render import Console, cells, whole
 from getmodules.errors import ConfigError
 from getmodules.ports import Phase, Progress
+from getmodules.values import valueclass
 
 if TYPE_CHECKING:
     from getmodules.client import Client
@@ -36,12 +36,12 @@ def shown(name: str, client: Client, console: Console) -> Iterator[Progress]:
     elif name == PLAIN and not console.quiet:
         yield Attentive(Plain(console))
     elif name == AUTO and not console.quiet and console.animates:
-        line = Line(console)
+        lines = Lines(console)
         try:
-            line.start()
-            yield Attentive(line)
+            lines.start()
+            yield Attentive(lines)
         finally:
-            line.stop()
+            lines.stop()
     else:
         yield Attentive(Notices(console))
 
@@ -64,6 +64,9 @@ class Attentive(Progress):
 
     def __init__(self, shown: Progress) -> None:
         self.shown = shown
+
+    def planned(self, packages: int) -> None:
+        self.shown.planned(packages)
 
     def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
         interrupt.check()
@@ -88,6 +91,9 @@ class Guarded(Progress):
         self._guard = guard
         self._where = where
 
+    def planned(self, packages: int) -> None:
+        self._guard.call(self._where, self._shown.planned, packages)
+
     def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
         self._guard.call(self._where, self._shown.phase, package, phase, total)
 
@@ -109,7 +115,7 @@ class Notices(Progress):
 
     def notice(self, package: str, message: str) -> None:
         if not self._console.quiet:
-            self._console.labelled("note", f"{message}\naddress: {package}")
+            self._console.labelled("note", f"{message}\naddress: {package}" if package else message)
 
 
 class Plain(Notices):
@@ -120,7 +126,7 @@ class Plain(Notices):
         self._console.message(f"{phase} {whole(package)}{size}")
 
 
-@dataclass(slots=True)
+@valueclass(kw_only=False, frozen=False)
 class _State:
     """Where a package is. Changed by its own thread; what another thread reads may be a moment old."""
 
@@ -130,18 +136,18 @@ class _State:
     done: int = 0
 
 
-class Line(Notices):
-    """One line, written over again and again, about the package that moved last.
+class Lines(Notices):
+    """A line for each package that is being worked on, and one for all of them; written over again and again.
 
-    Its own thread draws it: the work is not slowed down however often it reports, and the line goes on
-    changing while nothing arrives. Something that is done at once is never drawn.
+    A thread of its own draws them: the work is not slowed down however often it reports, and they go on changing
+    while nothing arrives. Something that is done at once is never drawn.
     """
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(console)
         self._clock = clock
         self._states: dict[str, _State] = {}
-        self._latest: str | None = None
+        self._planned = self._finished = self._bytes = 0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._draw_again_and_again, name="progress", daemon=True)
 
@@ -153,35 +159,42 @@ class Line(Notices):
         self._over.set()
         if self._thread.ident is not None:
             self._thread.join()
-        self._console.line("")
+        self._console.block(())
+
+    def planned(self, packages: int) -> None:
+        self._planned, self._finished = packages, 0
 
     def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
         self._states[package] = _State(phase, total, self._clock())
-        self._latest = package
 
     def advance(self, package: str, amount: int) -> None:
         state = self._states.get(package)
         if state is not None:
             state.done += amount
-            self._latest = package
+            if state.phase is Phase.DOWNLOADING:
+                self._bytes += amount
 
     def finished(self, package: str, error: BaseException | None) -> None:
         self._states.pop(package, None)
+        self._finished += 1
 
     def _draw_again_and_again(self) -> None:
         while not self._over.wait(_SECONDS_BETWEEN_UPDATES):
-            self._console.line(self.drawn(self._console.width - 1))
+            self._console.block(self.drawn(self._console.width - 1, self._console.height - 1))
 
-    def drawn(self, width: int) -> str:
-        """The line as it is now, in at most ``width`` columns."""
+    def drawn(self, width: int, height: int) -> list[str]:
+        """The lines as they are now, in at most ``width`` columns and ``height`` lines."""
         states = dict(self._states)
-        if not states:
-            return ""
-        package = self._latest if self._latest in states else next(iter(states))
-        assert package is not None
-        state = states[package]
-        others = f"[{len(states)}] " if len(states) > 1 else ""
-        head, tail = f"{others}{state.phase}  ", self._figures(state)
+        total = self._total(len(states), width) if self._planned > 1 and states else []
+        room = max(height - len(total), 1)
+        return [self._line(package, state, width) for package, state in list(states.items())[:room]] + total
+
+    def _total(self, running: int, width: int) -> list[str]:
+        done = f"{self._finished} of {self._planned} packages"
+        return [shortened(f"{done}, {running} running  {amount(self._bytes)}", width)]
+
+    def _line(self, package: str, state: _State, width: int) -> str:
+        head, tail = f"{state.phase}  ", self._figures(state)
         room = max(width - len(head) - len(tail), _SHORTEST_ADDRESS)
         return shortened(f"{head}{shortened(whole(package), room)}{tail}", width)
 

@@ -1,8 +1,9 @@
-"""The only place that prints: data on stdout, messages on stderr, and one line that is updated in between.
+"""The only place that prints: data on stdout, messages on stderr, and lines that are updated in between.
 
 Data that cannot be written is an error, because somebody asked for it. Messages are a courtesy: where stderr is
-gone or full, the work goes on. Whatever is shown has been made harmless: no escape sequence but our own colours
-reaches a terminal. JSON is plain ASCII for the same reason, and because it then survives any locale.
+gone or full, the work goes on. Whatever is shown has been made harmless: no escape sequence reaches a terminal but our
+own colours and, where several lines are updated, the way back to the first of them. JSON is plain ASCII for the same
+reason, and because it then survives any locale.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TextIO
 
 from getmodules.errors import ConfigError, GetModulesError
 
 _LONGEST_MESSAGE = 2_000
 _LONGEST_SECRET = 64 << 10
-_USUAL_WIDTH = 80
+_USUAL_WIDTH, _USUAL_HEIGHT = 80, 24
 _COLOURS = {"error": "1;31", "warning": "33", "note": "36"}
 
 
@@ -48,7 +49,7 @@ class Console:
         self.quiet = False
         self.verbose = False
         self._guard = threading.RLock()
-        self._line = ""
+        self._block: tuple[str, ...] = ()
 
     @classmethod
     def of_process(cls) -> Console:
@@ -82,6 +83,17 @@ class Console:
             except (OSError, ValueError):  # no terminal: ask the next
                 continue
         return _USUAL_WIDTH
+
+    @property
+    def height(self) -> int:
+        """Lines of the terminal that messages go to; ``LINES`` beats what it says."""
+        lines = self.environ.get("LINES", "")
+        if lines.isdecimal() and int(lines) > 0:
+            return int(lines)
+        try:
+            return os.get_terminal_size(self._stderr.fileno()).lines or _USUAL_HEIGHT if self._stderr else _USUAL_HEIGHT
+        except (OSError, ValueError):
+            return _USUAL_HEIGHT
 
     # ------------------------------------------------------------------------------------------------ input
 
@@ -185,9 +197,9 @@ class Console:
         first, *more = [printable(line, _LONGEST_MESSAGE) for line in text.splitlines()] or [""]
         self.message("\n".join((f"{self._painted(label)}: {first}", *(f"  {line}" for line in more))))
 
-    def error(self, error: GetModulesError) -> None:
+    def error(self, error: GetModulesError, about: str = "") -> None:
         """For people. Programs get :meth:`GetModulesError.as_json` with :meth:`json_line`."""
-        lines = [error.message]
+        lines = [f"{about}: {error.message}" if about else error.message]
         for name, value in (("address", error.address), ("hint", error.hint), ("code", error.code)):
             if value is not None:
                 lines.append(f"{name}: {value}")
@@ -195,13 +207,23 @@ class Console:
 
     def line(self, text: str) -> None:
         """Show ``text`` as the line that is written over; an empty one takes it away."""
+        self.block((text,) if text else ())
+
+    def block(self, lines: Sequence[str]) -> None:
+        """Show ``lines`` in the place of those that were shown last; none takes them away. Only where it animates."""
         with self._guard:
-            if text == self._line:
+            before, now = self._block, tuple(lines)
+            if now == before:
                 return
-            # Overwritten with blanks, not erased: that needs no escape sequence, and works on every terminal.
-            blanks = " " * (cells(self._line) - cells(text))
-            self._line = text
-            self._write_message(f"\r{text}{blanks}" if text else f"\r{blanks}\r")
+            self._block = now
+            if len(before) <= 1 and len(now) <= 1:
+                old, new = "".join(before), "".join(now)
+                # Overwritten with blanks, not erased: that needs no escape sequence, and works on every terminal.
+                blanks = " " * (cells(old) - cells(new))
+                self._write_message(f"\r{new}{blanks}" if new else f"\r{blanks}\r")
+            else:
+                up = f"\x1b[{len(before) - 1}A" if len(before) > 1 else ""
+                self._write_message(f"\r{up}\x1b[J" + "\n".join(now))
 
     # --------------------------------------------------------------------------------------------- details
 

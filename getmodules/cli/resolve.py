@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from getmodules.cli.options import Parser, add_work, base_of, client_of
+from getmodules.cli.options import Parser, add_cache, add_headers, add_registry, add_work, base_of, client_of
 from getmodules.cli.render import Console, whole
 from getmodules.cli.sources import Answer, add_sources, for_each
 
@@ -17,6 +17,7 @@ with --json: {"source", "pinned", "id"}, or {"source", "error"}
 
 examples:
   getmodules resolve "oci://ghcr.io/acme/vpc?tag=1.2.0"
+  getmodules resolve "tfr://registry.example/acme/vpc/aws?version=~> 1.2"
   getmodules resolve --json "oci://ghcr.io/acme/vpc?tag=1.2.0" -
 """
 
@@ -28,6 +29,9 @@ def parser() -> Parser:
         epilog=_EPILOG,
     )
     add_sources(made)
+    add_cache(made)
+    add_registry(made)
+    add_headers(made)
     add_work(made)
     return made
 

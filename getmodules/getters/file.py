@@ -10,7 +10,6 @@ import os
 import re
 import stat
 from collections.abc import Iterable
-from dataclasses import replace
 from urllib.parse import quote
 
 from getmodules.address import check_url
@@ -21,6 +20,7 @@ from getmodules.model import Blob, Members, PackageAddress, Pin, Want
 from getmodules.ports import Context, Detector, Getter, Shorthand
 from getmodules.redact import printable
 from getmodules.tree import members_of
+from getmodules.values import replace
 
 _PATH = re.compile(r"\.{1,2}(?:/.*)?|/(?!/).*", re.DOTALL)
 _DRIVE_PATH = re.compile(r"[A-Za-z]:[\\/].*|\.{1,2}\\.*", re.DOTALL)

@@ -1,15 +1,19 @@
-"""``http:`` and ``https:``: what can be known about such addresses without asking a server."""
+"""``http:`` and ``https:`` — archives and single files from web servers, and where they say that a module is.
+
+There is no identity to be had before the bytes are here: an entity tag names whatever a server likes, and only on
+that server. So a package is pinned by the digest of what arrived.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from getmodules.address import check_url
-from getmodules.errors import AddressError, FetchError
+from getmodules.errors import AddressError
 from getmodules.hookspecs import hookimpl
-from getmodules.model import Blob, PackageAddress, Pin, Want
+from getmodules.model import Blob, Elsewhere, PackageAddress, Pin, Unchanged, Want
 from getmodules.ports import Context, Getter
+from getmodules.values import replace
 
 
 class HttpGetter:
@@ -25,12 +29,10 @@ class HttpGetter:
             raise AddressError("there is no host in this address", hint=f"write {url.scheme}://HOST/PATH")
         return replace(package, getter=url.scheme, url=str(url), forced=False)
 
-    def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Blob:
-        raise FetchError(
-            "this version checks http addresses but cannot fetch them yet",
-            part="not-yet",
-            hint="fetch it yourself and give its path; getmodules push publishes it to an OCI registry",
-        )
+    def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Blob | Elsewhere | Unchanged:
+        from getmodules.net.websource import WebSource
+
+        return WebSource(pin.package, wants[0].subdir if len(wants) == 1 else "", context).result()
 
 
 @hookimpl

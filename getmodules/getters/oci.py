@@ -5,28 +5,33 @@ The manifest's bytes are the proof that a pin carries: what they hash to is the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from getmodules.address import Url, check_url
+from getmodules.arguments import Arguments
 from getmodules.errors import AddressError
 from getmodules.hookspecs import hookimpl
-from getmodules.model import Arguments, Blob, Demand, Gate, Layers, PackageAddress, Pin, Want
+from getmodules.model import Blob, Demand, Gate, Layers, PackageAddress, Pin, Want
 from getmodules.oci.reference import check_repository, check_version, version_of
 from getmodules.oci.registries import Registries
 from getmodules.ports import Context, Getter
+from getmodules.values import replace
 
 if TYPE_CHECKING:
     from getmodules.oci.artifact import ImagePackage
-    from getmodules.oci.repository import Descriptor, RawManifest, Repository, RepositoryFactory
+    from getmodules.oci.repository import Descriptor, Repository, RepositoryFactory
+
+    _Read = Callable[[Descriptor], Iterable[bytes]]
 
 
 class _Packages:
     """What registries and layouts have in common: everything but where a repository is."""
 
     arguments = frozenset({"tag", "digest"})
+    version_argument = "tag"
     #: The media type of a layer says what it is, and the manifest's digest says that it is right.
     core_arguments: frozenset[str] = frozenset()
 
@@ -46,26 +51,35 @@ class _Packages:
         return Pin(
             package=package.with_arguments(arguments),
             id=str(digest),
-            proof=manifest,
+            proof=manifest.packed(),
             digests={"manifest": str(digest)},
         )
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Blob | Layers:
         from getmodules.oci.artifact import ModulePackage, judge
+        from getmodules.oci.repository import proven_manifest
 
-        manifest: RawManifest = pin.proof  # type: ignore[assignment]
-        repository = self.repository(pin.package, context)
-        found = judge(manifest, context.layer_formats)
+        found = judge(proven_manifest(pin), context.layer_formats)
+        read = partial(self._read, pin.package, context)
         if isinstance(found, ModulePackage):
-            return _blob(repository, found.layer, found.format, context)
-        return self._image(repository, found, context)
+            return _blob(read, found.layer, found.format)
+        return self._image(read, found, context)
 
-    def _image(self, repository: Repository, image: ImagePackage, context: Context) -> Layers:
+    def _image(self, read: _Read, image: ImagePackage, context: Context) -> Layers:
         from getmodules.oci.artifact import CONFIG_BYTES, check_image_label
         from getmodules.oci.repository import read_blob
 
-        check_image_label(read_blob(repository, image.config, CONFIG_BYTES, context))
-        return Layers(blobs=tuple(_blob(repository, layer, name, context) for layer, name in image.layers))
+        check_image_label(read_blob(read, image.config, CONFIG_BYTES, context))
+        return Layers(blobs=tuple(_blob(read, layer, name) for layer, name in image.layers))
+
+    def _read(self, package: PackageAddress, context: Context, blob: Descriptor) -> Iterator[bytes]:
+        """The registry is spoken to when the first piece is asked for: what the store has is never asked for."""
+        from getmodules.oci.repository import closed_at_the_end
+
+        yield from closed_at_the_end(self.repository(package, context).blob(blob, context))
+
+    def versions(self, package: PackageAddress, context: Context) -> Iterable[str]:
+        return self.repository(package, context).tags(context)
 
     def repository(self, package: PackageAddress, context: Context) -> Repository:
         """What the package lies in: push, tags and inspect work on it."""
@@ -77,9 +91,9 @@ class _Packages:
         return f"{url.host}:{url.port}" if url.port else url.host, url.path.removeprefix("/")
 
 
-def _blob(repository: Repository, layer: Descriptor, format_name: str, context: Context) -> Blob:
+def _blob(read: _Read, layer: Descriptor, format_name: str) -> Blob:
     return Blob(
-        chunks=repository.blob(layer, context),
+        chunks=read(layer),
         size=layer.size,
         digests=(layer.digest,),
         format=format_name,

@@ -5,12 +5,16 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable
+from http.client import HTTPResponse
 from typing import Any
 
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import HeaderParsingError
+from urllib3.util.response import assert_header_parsing
 
+from getmodules.errors import NetworkError
 from getmodules.net.proxies import authorization
 
 #: Connections kept for each host: as many as run side by side.
@@ -18,6 +22,20 @@ POOL_SIZE = 32
 
 #: Judges an address before it is connected to; raises to refuse it.
 AddressCheck = Callable[[str], None]
+
+
+class Response(HTTPResponse):
+    """Refuses headers that could not be read to their end.
+
+    urllib3 does not, and warns with the whole URL instead, whose query may be a signature.
+    """
+
+    def begin(self) -> None:
+        super().begin()
+        try:
+            assert_header_parsing(self.msg)
+        except HeaderParsingError:
+            raise NetworkError("the headers of the answer are broken, or end in the middle") from None
 
 
 class Adapter(HTTPAdapter):
@@ -44,6 +62,7 @@ def _pool_classes(local: threading.local) -> dict[str, Any]:
     class Watched:
         """Mixed into both kinds of connections."""
 
+        response_class: Any = Response
         #: The same connection under a descriptor of its own: TLS takes the first one away from its object.
         duplicate: socket.socket | None = None
         address = ""

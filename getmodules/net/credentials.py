@@ -1,11 +1,16 @@
-"""Credentials from the environment, for every scheme: ``GETMODULES_TOKEN_<host>``, ``GETMODULES_USERNAME_<host>``."""
+"""Credentials from the environment, for every scheme, and the headers that credentials become.
+
+``GETMODULES_TOKEN_<host>``, with ``GETMODULES_USERNAME_<host>`` where a user name belongs to it.
+"""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 
+from getmodules.errors import ConfigError
 from getmodules.ports import Credential, Origin
-from getmodules.redact import Secret
+from getmodules.redact import Secret, printable
 
 TOKEN_PREFIX = "GETMODULES_TOKEN_"
 USERNAME_PREFIX = "GETMODULES_USERNAME_"
@@ -29,3 +34,37 @@ def from_environment(environ: Mapping[str, str], origin: Origin) -> Credential |
     return Credential(
         secret=Secret(secret), username=environ.get(USERNAME_PREFIX + suffix) or None, found_in=TOKEN_PREFIX + suffix
     )
+
+
+def authorization_of(credential: Credential) -> str:
+    """The header that shows it: with a user name ``Basic``, alone ``Bearer``."""
+    if credential.username is None:
+        return f"Bearer {token_of(credential)}"
+    return basic(credential.username, credential.secret)
+
+
+def token_of(credential: Credential) -> str:
+    """A token that can be sent as it is."""
+    token = credential.secret.reveal()
+    if not fits_header(token):
+        raise ConfigError(
+            f"the token of {printable(credential.found_in)} cannot be sent: there is something in it besides"
+            " printable ASCII characters",
+            hint="a blank, a line end or a byte order mark is easily copied along",
+        )
+    return token
+
+
+def fits_header(token: str) -> bool:
+    return token.isascii() and token.isprintable() and " " not in token
+
+
+def basic(username: str, secret: Secret) -> str:
+    if ":" in username:
+        raise ConfigError(
+            "a user name has a ':' in it, with which it cannot be sent",
+            hint="are the user name and the password in two places?",
+        )
+    # Bytes of the environment that are no UTF-8 are sent as they are.
+    pair = f"{username}:{secret.reveal()}".encode("utf-8", "surrogateescape")
+    return "Basic " + base64.b64encode(pair).decode()

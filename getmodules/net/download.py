@@ -1,13 +1,13 @@
 """A body that survives interruptions: what is missing is asked for, what came is never asked for twice.
 
 The consumer hashes the whole, so a resumed body must be the same body. A server that resumes with exactly the
-range that was asked for is believed; one that starts over is compared with what came before.
+range that was asked for is believed; one that starts over must call it the same, and its beginning is compared.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 
 from getmodules.errors import NetworkError
@@ -16,6 +16,10 @@ from getmodules.net.wire import Answer
 from getmodules.ports import Context
 
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)", re.ASCII)
+#: A try that brings less was in vain: else a server could have itself asked for each byte, and for ever.
+_PROGRESS_BYTES = 1 << 20
+#: How much of a body that starts over is compared. To sum up all of it would take as long as to receive it.
+_COMPARED_BYTES = 1 << 20
 
 
 #: Sends the request with these headers besides its own, and gives its answer.
@@ -36,11 +40,11 @@ class Download:
         self._context = context
         self._immutable = immutable
         self._answer: Answer | None = first
-        self._validator = _strong_validator(first) if first else None
+        self._validator = _if_range(first) if first else None
         self._size = first.length if first else None
         self._received = 0
-        #: To compare a body that starts over. What is immutable has a digest that the consumer checks.
-        self._prefix = None if immutable else hashlib.sha256()
+        #: What is immutable has a digest, which the consumer checks.
+        self._beginning = _Beginning(0 if immutable else _COMPARED_BYTES)
 
     def __iter__(self) -> Iterator[bytes]:
         attempt = 1
@@ -51,7 +55,7 @@ class Download:
                 yield from self._keep(pieces)
                 return
             except NetworkError as error:
-                if self._received > before:
+                if self._received - before >= _PROGRESS_BYTES:
                     attempt = 1  # it moves on: only tries in vain are counted
                 if attempt >= self._session.settings.tries or not self._may_resume(error):
                     raise
@@ -66,8 +70,7 @@ class Download:
     def _keep(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         for piece in pieces:
             self._received += len(piece)
-            if self._prefix is not None:
-                self._prefix.update(piece)
+            self._beginning.add(piece)
             yield piece
 
     def _may_resume(self, error: NetworkError) -> bool:
@@ -91,7 +94,7 @@ class Download:
             yield from answer.pieces()
         elif answer.status == 200:
             if not self._received:
-                self._size, self._validator = answer.length, _strong_validator(answer)
+                self._size, self._validator = answer.length, _if_range(answer)
             yield from self._after_prefix(answer)
         else:
             answer.close()
@@ -109,26 +112,56 @@ class Download:
 
     def _after_prefix(self, answer: Answer) -> Iterator[bytes]:
         """The whole body again: its beginning must be what came before."""
-        if self._size is not None and answer.length not in (None, self._size):
+        other_size = self._size is not None and answer.length not in (None, self._size)
+        if other_size or (not self._immutable and _if_range(answer) != self._validator):
             answer.close()
-            raise NetworkError("the body changed while it was being downloaded", hint="try again")
-        skip, again = self._received, hashlib.sha256()
-        expected = again.digest() if self._prefix is None else self._prefix.digest()
+            raise _changed()
+        skip, expected = self._received, self._beginning.sum
+        again = _Beginning(min(skip, self._beginning.size))
         for piece in answer.pieces():
             head, tail = piece[:skip], piece[skip:]
             skip -= len(head)
-            if self._prefix is not None:
-                again.update(head)
-            if head and not skip and again.digest() != expected:
+            again.add(head)
+            if head and not skip and again.sum != expected:
                 answer.close()
-                raise NetworkError("the body changed while it was being downloaded", hint="try again")
+                raise _changed()
             if tail:
                 yield tail
+        if skip:
+            raise _changed()
 
 
-def _strong_validator(answer: Answer) -> str | None:
-    """An entity tag that promises equality byte for byte, or a date; weak tags promise less."""
+class _Beginning:
+    """The first ``size`` bytes of a body, summed up: against accidents. Whoever means harm needs no such detour."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.sum = 0
+        self._left = size
+
+    def add(self, piece: bytes) -> None:
+        if self._left:
+            head = piece[: self._left]
+            self._left -= len(head)
+            self.sum = zlib.crc32(head, self.sum)
+
+
+def _changed() -> NetworkError:
+    return NetworkError("the body changed while it was being downloaded", hint="try again")
+
+
+def strong_validator(answer: Answer) -> tuple[str, str] | None:
+    """A header that promises equality byte for byte, and its value: an entity tag, or a date where there is none.
+
+    Weak tags promise less.
+    """
     tag = answer.headers.get("ETag", "")
-    if tag.startswith('"'):
-        return tag
-    return answer.headers.get("Last-Modified") if not tag else None
+    if tag:
+        return ("ETag", tag) if tag.startswith('"') else None
+    date = answer.headers.get("Last-Modified")
+    return ("Last-Modified", date) if date else None
+
+
+def _if_range(answer: Answer) -> str | None:
+    found = strong_validator(answer)
+    return None if found is None else found[1]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -18,13 +17,14 @@ from getmodules.net.body import SizedBody
 from getmodules.net.connections import AddressCheck
 from getmodules.net.outcome import TRANSIENT, body_text, failed, retry_after
 from getmodules.net.reach import no_further_in_than
+from getmodules.net.settings import DEFAULT_PORTS
 from getmodules.net.wire import Answer, Wire, shown_host
 from getmodules.ports import Context, Origin
 from getmodules.redact import MASK, Secret
+from getmodules.values import field, valueclass
 
 MAX_REDIRECTS = 10
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_PORTS = {"http": 80, "https": 443}
 #: Shorter ones would be masked within words everywhere, which tells more than it hides.
 _SHORTEST_SECRET = 4
 #: As long as servers themselves take a URL to be.
@@ -35,10 +35,10 @@ _REPLAYABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 def origin_of(url: str) -> Origin:
     """Scheme, host and port, normalised; the scheme is http or https."""
     parts = urlsplit(url)
-    return Origin(parts.scheme, parts.hostname or "", parts.port or _PORTS[parts.scheme])
+    return Origin(parts.scheme, parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Grant:
     """Headers that only one origin ever sees."""
 
@@ -68,7 +68,7 @@ def _basic_password(value: str) -> tuple[str, ...]:
     return (pair, pair.partition(":")[2])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Call:
     """One request, as it may be repeated."""
 
@@ -146,7 +146,8 @@ class Session:
 
     def _follow(self, call: Call, context: Context) -> Answer:
         """One try: the request, and where redirects lead."""
-        method, url, body, check = call.method, call.url, call.body, call.check_address
+        method, url, body = call.method, call.url, call.body
+        check = call.check_address or context.check_address
         first: Answer | None = None
         for _ in range(MAX_REDIRECTS + 1):
             headers = dict(call.headers)
@@ -197,6 +198,7 @@ def checked_target(answer: Answer, location: str) -> str:
     if not location.isprintable() or "\\" in location or " " in location:
         raise UnsafeContentError(f"{shown_host(url)} redirects to {shown!r}, which is no clean URL", part="elsewhere")
     try:
+        written = urlsplit(location)
         target = urljoin(url, location).partition("#")[0]
         parts = urlsplit(target)
     except ValueError:
@@ -204,10 +206,13 @@ def checked_target(answer: Answer, location: str) -> str:
         raise UnsafeContentError(
             f"{shown_host(url)} redirects to {shown!r}, which is no URL", part="elsewhere"
         ) from None
-    if parts.scheme not in _PORTS:
+    if parts.scheme not in DEFAULT_PORTS:
         raise UnsafeContentError(
             f"{shown_host(url)} redirects to {shown!r}; only http and https are followed", part="elsewhere"
         )
+    if not written.netloc and (written.scheme or location.startswith("//")):
+        # Browsers take the next word for the host, and Python the present host.
+        raise UnsafeContentError(f"{shown_host(url)} redirects to {shown!r}, which names no host", part="elsewhere")
     if parts.scheme == "http" and urlsplit(url).scheme == "https":
         raise UnsafeContentError(f"{shown_host(url)} redirects from https to http: {shown!r}", part="elsewhere")
     try:

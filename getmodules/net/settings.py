@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
+from getmodules.mirrors import Mirrors
 from getmodules.net.proxies import usable
+from getmodules.ports import Origin
+from getmodules.redact import Secret
+from getmodules.values import field, valueclass
 
+DEFAULT_PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
 #: The variables that name a file with certificate authorities, the first that is set wins. ``SSL_CERT_FILE``
 #: comes first because every tool on a machine reads it; requests' own names are kept for its users.
 CA_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
@@ -19,7 +23,11 @@ def _nothing() -> Mapping[str, str]:
     return MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _no_headers() -> Mapping[str, Mapping[str, Secret]]:
+    return MappingProxyType({})
+
+
+@valueclass
 class NetSettings:
     """Hosts are written ``host`` or ``host:port``, in lower case; IPv6 as in addresses, ``[::1]:5000``."""
 
@@ -27,11 +35,13 @@ class NetSettings:
     ca_files: Mapping[str, str] = field(default_factory=_nothing)
     #: A certificate and its key in one file, or ``CERTIFICATE,KEY``.
     client_certificates: Mapping[str, str] = field(default_factory=_nothing)
+    #: Headers that requests to a host have besides; a host without a port means the port of the scheme.
+    headers: Mapping[str, Mapping[str, Secret]] = field(default_factory=_no_headers, repr=False)
     plain_http: frozenset[str] = frozenset()
-    #: By scheme, ``http`` and ``https``.
-    #: There may be a password in them.
+    #: By scheme, ``http`` and ``https``. There may be a password in them.
     proxies: Mapping[str, str] = field(default_factory=_nothing, repr=False)
     no_proxy: tuple[str, ...] = ()
+    mirrors: Mirrors = field(default_factory=Mirrors)
     connect_seconds: float = 10.0
     #: How long a server may say nothing, and how long it may take for its headers.
     silence_seconds: float = 60.0
@@ -49,6 +59,7 @@ class NetSettings:
             ca_file=next((environ[name] for name in CA_VARIABLES if environ.get(name)), None),
             proxies=_proxies(environ),
             no_proxy=_words(environ.get("no_proxy") or environ.get("NO_PROXY") or ""),
+            mirrors=Mirrors.from_environment(environ),
         )
 
     def ca_for(self, host: str, port: int) -> str | None:
@@ -61,12 +72,17 @@ class NetSettings:
         certificate, comma, key = found.partition(",")
         return (certificate, key) if comma else certificate
 
+    def headers_for(self, origin: Origin) -> Mapping[str, Secret]:
+        with_port, name = _spellings(origin.host, origin.port)
+        alone = self.headers.get(name, {}) if origin.port == DEFAULT_PORTS[origin.scheme] else {}
+        return {**alone, **self.headers.get(with_port, {})}
+
     def allows_plain_http(self, host: str, port: int) -> bool:
         return not self.plain_http.isdisjoint(_spellings(host, port))
 
     def proxy_for(self, url: str) -> str | None:
         parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port or {"http": 80, "https": 443}[parts.scheme]
+        host, port = parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme]
         proxy = None if self._goes_direct(host, port) else self.proxies.get(parts.scheme)
         # Not before it is used: offline, a broken variable is nobody's business.
         return None if proxy is None else usable(proxy, parts.scheme)

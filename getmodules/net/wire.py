@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -34,6 +35,9 @@ USER_AGENT = f"getmodules/{VERSION}"
 PIECE_BYTES = MIB
 #: Error bodies, token answers: what is read for people or as one value.
 SMALL_BODY_BYTES = MIB
+
+#: More digits than those of any length that there is are not read as a number: that takes Python ever longer.
+_LENGTH = re.compile(r"\d{1,18}", re.ASCII)
 
 #: Makes the secrets of a request in a text unreadable.
 Mask = Callable[[str], str]
@@ -70,21 +74,21 @@ class Answer:
     def _check_framing(self) -> int | None:
         """The announced length; ``None`` where the body says itself when it ends."""
         response = self._response
-        original = response.raw._original_response
-        if original is not None and original.msg.defects:
-            raise NetworkError("the headers of the answer are broken, or end in the middle")
         headers = response.raw.headers
-        lengths = headers.getlist("Content-Length")
-        if len(lengths) > 1 or (lengths and headers.getlist("Transfer-Encoding")):
+        lengths, encodings = headers.getlist("Content-Length"), headers.getlist("Transfer-Encoding")
+        if len(lengths) > 1 or (lengths and encodings):
             raise NetworkError(
                 "the answer announces its length twice", hint="the server or a proxy on the way is at fault"
             )
-        if not lengths:
-            return None
-        if not (lengths[0].isascii() and lengths[0].isdigit()):
+        if encodings and (len(encodings) > 1 or encodings[0].strip().lower() != "chunked"):
+            raise NetworkError(
+                f"the body is transferred as {self.shown(', '.join(encodings))!r}, which nobody asked for"
+            )
+        if lengths and not _LENGTH.fullmatch(lengths[0]):
             raise NetworkError(f"the answer announces the length {self.shown(lengths[0])!r}")
-        no_body = response.request.method == "HEAD" or response.status_code in (204, 304)
-        return 0 if no_body else int(lengths[0])
+        if response.request.method == "HEAD" or response.status_code in (204, 304):
+            return 0
+        return int(lengths[0]) if lengths else None
 
     def _check_encoding(self) -> None:
         encoding = self.headers.get("Content-Encoding", "identity").strip()
@@ -152,6 +156,9 @@ class Answer:
     def close(self) -> None:
         self._watch.detach()
         self._guardian.remove(self._watch)
+        if self.length == 0:
+            # Nothing is to come: as it was read to its end, the connection can serve the next request.
+            self._response.raw.drain_conn()
         self._response.close()
 
 

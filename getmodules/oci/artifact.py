@@ -6,7 +6,6 @@ Everything that is no module package gets the sentence that says what it is, and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from getmodules.digest import Digest
@@ -32,6 +31,7 @@ from getmodules.strictjson import (
     string,
     table_of,
 )
+from getmodules.values import valueclass
 
 MODULE_TYPE = "application/vnd.opentofu.modulepkg"
 PROVIDER_TYPES = ("application/vnd.opentofu.provider", "application/vnd.opentofu.provider-target")
@@ -53,7 +53,7 @@ IMAGE_LAYERS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class ModulePackage:
     """One layer holds the module."""
 
@@ -61,7 +61,7 @@ class ModulePackage:
     format: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class ImagePackage:
     """An ordinary image; whether it is a module is in its config's label, which is still to be read."""
 

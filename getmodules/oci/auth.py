@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from getmodules.errors import AuthenticationError, ConfigError
+from getmodules.errors import AuthenticationError
+from getmodules.net.credentials import basic, fits_header, token_of
 from getmodules.net.session import Call, Grant, Session, origin_of
 from getmodules.net.wire import SMALL_BODY_BYTES, Answer, Mask
 from getmodules.oci import challenge as challenges
@@ -19,6 +18,7 @@ from getmodules.oci.realm import check_realm
 from getmodules.ports import Context, Credential, Origin
 from getmodules.redact import Secret, printable
 from getmodules.strictjson import StrictJsonError, loads, mapping, optional, size, string
+from getmodules.values import field, replace, valueclass
 
 CLIENT_ID = "getmodules"
 #: What a token without ``expires_in`` is good for, by the specification of tokens.
@@ -33,13 +33,13 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 FindCredential = Callable[[Origin, str, Context], Credential | None]
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class _Key:
     registry: Origin
     scopes: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class _Token:
     secret: Secret
     expires: float
@@ -49,7 +49,7 @@ class _Token:
         return time.monotonic() < self.expires - _MARGIN_SECONDS
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class _Wish:
     """What a registry has asked for, from which address, and what is to be hidden of it."""
 
@@ -58,7 +58,7 @@ class _Wish:
     mask: Mask
 
 
-@dataclass(slots=True)
+@valueclass(kw_only=False, frozen=False)
 class _Slot:
     """One key's token, and the lock of whoever is asking for it."""
 
@@ -124,7 +124,7 @@ class Tokens:
                 raise _no_username(registry, credential)
             return _grant(registry, basic(credential.username, credential.secret))
         if credential is not None and credential.username is None and not credential.identity:
-            return _grant(registry, f"Bearer {_token_of(credential)}")
+            return _grant(registry, f"Bearer {token_of(credential)}")
         scopes = _scopes(challenge, repository, actions)
         with self._lock:
             slot = self._slots.setdefault(_Key(registry, scopes), _Slot())
@@ -160,7 +160,7 @@ def _token_call(realm: str, service: str | None, scopes: frozenset[str], credent
             ("grant_type", "refresh_token"),
             ("client_id", CLIENT_ID),
             ("scope", " ".join(sorted(scopes))),
-            ("refresh_token", _token_of(credential)),
+            ("refresh_token", token_of(credential)),
         ]
         return Call(
             method="POST",
@@ -190,7 +190,7 @@ def _read_token(answer: Answer, asked: float) -> _Token:
         seconds = optional(document, "expires_in", size, "the token")
     except StrictJsonError as error:
         raise _unusable(answer, answer.shown(str(error))) from None
-    if not text or not _fits_header(text):
+    if not text or not fits_header(text):
         raise _unusable(answer, "there is no token in it")
     # Less than the specification's minute makes no sense, and would mean a token for each request.
     return _Token(Secret(text), asked + max(_DEFAULT_SECONDS, seconds or 0))
@@ -230,32 +230,6 @@ def _no_username(registry: Origin, credential: Credential) -> AuthenticationErro
 
 def _bearer(token: _Token) -> str:
     return f"Bearer {token.secret.reveal()}"
-
-
-def _token_of(credential: Credential) -> str:
-    token = credential.secret.reveal()
-    if not _fits_header(token):
-        raise ConfigError(
-            f"the token of {printable(credential.found_in)} cannot be sent: there is something in it besides"
-            " printable ASCII characters",
-            hint="a blank, a line end or a byte order mark is easily copied along",
-        )
-    return token
-
-
-def _fits_header(token: str) -> bool:
-    return token.isascii() and token.isprintable() and " " not in token
-
-
-def basic(username: str, secret: Secret) -> str:
-    if ":" in username:
-        raise ConfigError(
-            "a user name has a ':' in it, with which it cannot be sent",
-            hint="are the user name and the password in two places?",
-        )
-    # Bytes of the environment that are no UTF-8 are sent as they are.
-    pair = f"{username}:{secret.reveal()}".encode("utf-8", "surrogateescape")
-    return "Basic " + base64.b64encode(pair).decode()
 
 
 def _says_the_same(grant: Grant | None, authorization: str) -> bool:

@@ -7,7 +7,6 @@ import binascii
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,13 +16,14 @@ from getmodules.oci.authkeys import AuthKey, parse_key
 from getmodules.ports import Credential
 from getmodules.redact import Secret, printable
 from getmodules.strictjson import StrictJsonError, loads, mapping, optional, string, table_of
+from getmodules.values import field, valueclass
 
 FILE_BYTES: Final = 1 * MIB
 #: Nothing that lies at such a path (a pipe, a terminal) may make us wait.
 _READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class AuthFile:
     """A place where credentials may lie."""
 
@@ -38,7 +38,7 @@ class AuthFile:
     legacy: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class AuthFileContents:
     auths: Mapping[str, Any] = field(default_factory=dict)
     helpers: Mapping[str, str] = field(default_factory=dict)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from getmodules.values import valueclass
 
 _LONGEST = 4_096
 _SCHEME = re.compile(r"\s*,?\s*(?P<scheme>[A-Za-z][A-Za-z0-9._~+-]*)(?=\s|,|$)\s*", re.ASCII)
@@ -13,7 +14,7 @@ _PARAMETER = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Challenge:
     """One scheme, in lower case, with its parameters."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -45,6 +44,7 @@ from getmodules.oci.upload import Upload, check_stored
 from getmodules.ports import Context
 from getmodules.redact import printable
 from getmodules.strictjson import StrictJsonError, array_of, loads, mapping, optional, required, string
+from getmodules.values import replace
 
 MAX_PAGES = 1_000
 _PAGE_SIZE = 1_000

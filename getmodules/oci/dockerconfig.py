@@ -12,7 +12,6 @@ import copy
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,6 +22,7 @@ from getmodules.oci.credhelper import CredentialHelper, Login
 from getmodules.oci.helperprocess import Run, run_helper
 from getmodules.ports import Credential
 from getmodules.redact import printable
+from getmodules.values import field, valueclass
 
 #: How long files and helpers are believed. Fifty packages of one operation ask once, and a client that lives for
 #: days still learns of a new login, and outlives the tokens that some helpers make for an hour.
@@ -31,7 +31,7 @@ KEEP_SECONDS = 60.0
 _UNUSABLE = (ConfigError, AuthenticationError, ToolMissingError)
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Considered:
     """A place that was asked on the way to a credential, and what came of it; for ``getmodules auth check``."""
 
@@ -39,7 +39,7 @@ class Considered:
     outcome: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Explanation:
     """Which credential would be used, where it comes from (its ``found_in``), and what was asked before."""
 
@@ -145,7 +145,7 @@ class _Source(Protocol):
     def ask(self) -> Credential | None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class _Entry:
     where: str
     value: Any
@@ -159,7 +159,7 @@ def _entries(file: AuthFile, found: AuthFileContents, key: AuthKey) -> Iterator[
         yield _Entry(f"{file.shown}, auths {printable(spelling)!r}", value)
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class _Helper:
     setting: str
     name: str
@@ -184,7 +184,7 @@ class _Helper:
         return helper.get(names_in_helpers(self.host))
 
 
-@dataclass(slots=True)
+@valueclass(kw_only=False, frozen=False)
 class _Slot:
     lock: threading.Lock = field(default_factory=threading.Lock)
     is_filled: bool = False
@@ -213,7 +213,7 @@ class _Answers:
         return slot.outcome
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class _Snapshot:
     files: tuple[tuple[AuthFile, AuthFileContents], ...]
     expires: float

@@ -8,8 +8,9 @@ that are no whole component (``a**/b``) are one star, also behind a name without
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from getmodules.values import valueclass
 
 IGNORE_FILE: Final = ".getmodulesignore"
 
@@ -35,7 +36,7 @@ class _NeverMatchesError(Exception):
     """A pattern that git takes for broken; to it, as to us, that is one that matches nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class _Rule:
     matches: re.Pattern[bytes]
     negative: bool

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from getmodules.digest import Digest
@@ -17,6 +16,7 @@ from getmodules.oci.reference import is_tag
 from getmodules.oci.repository import OCI_INDEX, Descriptor
 from getmodules.redact import printable
 from getmodules.strictjson import StrictJsonError, array_of, integer, loads, mapping, required
+from getmodules.values import valueclass
 
 REF_NAME = "org.opencontainers.image.ref.name"
 #: Some thirty thousand tags; parsed, still far below the memory that a package may take.
@@ -24,7 +24,7 @@ INDEX_BYTES = 8 << 20
 _WHAT = "the layout's index.json"
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Index:
     """The document as it was found, and its entries in their order."""
 

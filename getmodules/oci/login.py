@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from getmodules.address import check_url
@@ -22,6 +21,7 @@ from getmodules.oci.registries import Registries, api_location, registry_name
 from getmodules.pipeline import Means, reported
 from getmodules.ports import Context, Credential, Origin
 from getmodules.redact import MASK, Secret, printable, redact
+from getmodules.values import field, valueclass
 from getmodules.workshop import temporary_workshops
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _SCHEMES: Final = ("oci://", "https://")
 _ENTRANCE: Final = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class LoggedIn:
     """``checked``: the registry asked for the credential and took it; otherwise it lets anybody in at its entrance."""
 
@@ -45,7 +45,7 @@ class LoggedIn:
     effective: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class LoggedOut:
     """``removed_from`` is empty where there was no login; ``still_in`` is another source that has a credential."""
 
@@ -54,7 +54,7 @@ class LoggedOut:
     still_in: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Checked:
     """Which credential is used for a repository, and what the registry said to it. Its secret is not in here."""
 
@@ -179,8 +179,8 @@ def _prove(registry: str, username: str, secret: Secret, context: Context) -> tu
 
 def _volunteer(client: RegistryClient, username: str, secret: Secret, context: Context) -> None:
     """Some registries let anybody in and still refuse a wrong password, but only if they are shown one."""
+    from getmodules.net.credentials import basic
     from getmodules.net.session import Call, Grant
-    from getmodules.oci.auth import basic
     from getmodules.oci.client import explain_error
 
     grant = Grant(origin=_origin(client), headers={"Authorization": basic(username, secret)})
@@ -280,7 +280,11 @@ class _Attended(Registries):
 
 @contextmanager
 def _operation(name: str, means: Means) -> Iterator[Context]:
-    with temporary_workshops() as workshops, reported(name, means, workshops) as context:
+    with (
+        means.visit() as visit,
+        temporary_workshops(visit) as workshops,
+        reported(name, means, workshops) as context,
+    ):
         yield context
 
 

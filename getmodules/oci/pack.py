@@ -10,7 +10,6 @@ import hashlib
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
@@ -23,6 +22,7 @@ from getmodules.model import Kind, Member
 from getmodules.oserrors import translated
 from getmodules.ports import Context
 from getmodules.redact import printable
+from getmodules.values import valueclass
 
 _UTF8_NAME: Final = 0x0800
 _DATE: Final = 0x0021  # 1980-01-01, the first that there is; the time is midnight, 0
@@ -33,7 +33,7 @@ _MODES = (0o100644, 0o100755)
 _HASH_PIECE = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Packed:
     """The finished zip."""
 

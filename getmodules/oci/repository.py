@@ -6,15 +6,16 @@ digest; what it must do itself is bound its reading and raise the errors of :mod
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from typing import Protocol
 
 from getmodules.digest import Digest
 from getmodules.errors import DestinationExistsError, DigestMismatchError, LimitExceededError
+from getmodules.model import Pin
 from getmodules.ports import Context
 from getmodules.redact import printable
+from getmodules.values import field, valueclass
 
 MANIFEST_BYTES = 4 << 20
 
@@ -25,7 +26,7 @@ DOCKER_LIST = "application/vnd.docker.distribution.manifest.list.v2+json"
 MANIFEST_TYPES = (OCI_MANIFEST, OCI_INDEX, DOCKER_MANIFEST, DOCKER_LIST)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Descriptor:
     """What a manifest says about a blob, valid by construction; whether it is true is found out later."""
 
@@ -36,7 +37,7 @@ class Descriptor:
     artifact_type: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class RawManifest:
     """The bytes of a manifest, as they came, and what they were said to be."""
 
@@ -44,7 +45,11 @@ class RawManifest:
     body: bytes = field(repr=False)
 
     def digest(self, algorithm: str = "sha256") -> Digest:
-        return Digest(algorithm, hashlib.new(algorithm, self.body).hexdigest())
+        return Digest.of(self.body, algorithm)
+
+    def packed(self) -> bytes:
+        """Both as one, which the next run is handed back."""
+        return self.media_type.encode() + b"\n" + self.body
 
 
 class Repository(Protocol):
@@ -99,6 +104,20 @@ def judged_manifest(
     return manifest, digest
 
 
+def proven_manifest(pin: Pin) -> RawManifest:
+    """What ``resolve`` found, now or in an earlier run: it must still be what the pin says."""
+    assert isinstance(pin.proof, bytes)
+    assert pin.id is not None
+    media_type, _, body = pin.proof.partition(b"\n")
+    manifest = RawManifest(media_type=media_type.decode(), body=body)
+    wanted = Digest.parse(pin.id)
+    if manifest.digest(wanted.algorithm) != wanted:
+        raise DigestMismatchError(
+            f"the manifest in the cache is not {wanted}", hint="getmodules cache clean; then again"
+        )
+    return manifest
+
+
 def referrers_tag(digest: Digest) -> str:
     """The tag under which registries without a referrers API have the list of what refers to ``digest``."""
     return f"{digest.algorithm}-{digest.hex}"
@@ -111,7 +130,9 @@ def occupied(tag: str, digest: Digest) -> DestinationExistsError:
     )
 
 
-def read_blob(repository: Repository, descriptor: Descriptor, limit: int, context: Context) -> bytes:
+def read_blob(
+    read: Callable[[Descriptor], Iterable[bytes]], descriptor: Descriptor, limit: int, context: Context
+) -> bytes:
     """A small blob, verified: a config."""
     if descriptor.size > limit:
         raise LimitExceededError(
@@ -119,18 +140,28 @@ def read_blob(repository: Repository, descriptor: Descriptor, limit: int, contex
             part="metadata",
             hint="this bound is fixed",
         )
+    body = context.kept(descriptor.digest, lambda: _collected(read(descriptor), descriptor.size))
+    if len(body) != descriptor.size or Digest.of(body, descriptor.digest.algorithm) != descriptor.digest:
+        raise DigestMismatchError(f"the manifest names the blob {descriptor.digest}, and something else came for it")
+    return body
+
+
+def _collected(chunks: Iterable[bytes], size: int) -> bytes:
+    """Hardly more than ``size`` bytes, whatever comes."""
     body = bytearray()
-    chunks = repository.blob(descriptor, context)
-    try:
-        for chunk in chunks:
-            body += chunk
-            if len(body) > descriptor.size:
+    with closing(closed_at_the_end(chunks)) as pieces:
+        for piece in pieces:
+            body += piece
+            if len(body) > size:
                 break
+    return bytes(body)
+
+
+def closed_at_the_end(chunks: Iterable[bytes]) -> Generator[bytes, None, None]:
+    """The connection goes back wherever the reading ends."""
+    try:
+        yield from chunks
     finally:
         close = getattr(chunks, "close", None)
         if close is not None:
             close()
-    found = hashlib.new(descriptor.digest.algorithm, body).hexdigest()
-    if len(body) != descriptor.size or found != descriptor.digest.hex:
-        raise DigestMismatchError(f"the manifest names the blob {descriptor.digest}, and something else came for it")
-    return bytes(body)

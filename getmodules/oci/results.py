@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from getmodules.values import field, valueclass
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@valueclass
 class Pushed:
     """A published package. ``pinned`` is the address that brings exactly it; ``sent`` the bytes of bodies that it took.
 
@@ -25,7 +26,7 @@ class Pushed:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Referrer:
     """A manifest that refers to another one, as it says itself: a signature, an attestation, a list of contents."""
 
@@ -35,7 +36,7 @@ class Referrer:
     referrers: tuple[Referrer, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Inspected:
     """What lies at an address: the manifest as it was published, and what refers to it."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from getmodules.digest import Digest
@@ -18,6 +17,7 @@ from getmodules.net.outcome import TRANSIENT
 from getmodules.net.session import Session, checked_target
 from getmodules.net.wire import Answer
 from getmodules.ports import Context
+from getmodules.values import valueclass
 
 CHUNK_BYTES = 64 << 20
 #: A registry that wants larger chunks is not believed: it wants the blob in one.
@@ -42,7 +42,7 @@ class Request(Protocol):
     ) -> Answer: ...
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class _Onward:
     """Where an upload goes on, and the address of who said so: ``None`` behind a proxy."""
 

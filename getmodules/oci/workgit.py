@@ -12,7 +12,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -20,6 +19,7 @@ from getmodules.errors import ConfigError, FetchError, NetworkError, Unsupported
 from getmodules.limits import METADATA_BYTES, metadata_exceeded
 from getmodules.ports import Context
 from getmodules.redact import printable
+from getmodules.values import valueclass
 
 _ALWAYS = (
     "--no-pager",
@@ -36,7 +36,7 @@ _FORGES = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"
 _SCP = re.compile(r"(?:(?P<user>[A-Za-z0-9._-]+)@)?(?P<host>[A-Za-z0-9.-]+):(?P<path>[^:].*)", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Revision:
     """The commit that a clean work tree shows, and where its repository is, if that can be told."""
 

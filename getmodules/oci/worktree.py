@@ -6,7 +6,6 @@ Names come from git's index, contents from the work tree. ``.getmodulesignore`` 
 from __future__ import annotations
 
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
 from getmodules.below import is_in_the_way
@@ -19,12 +18,13 @@ from getmodules.oci.workgit import Git, Revision
 from getmodules.ports import Context
 from getmodules.redact import printable
 from getmodules.tree import member_at, walk
+from getmodules.values import valueclass
 
 _LINK, _SUBMODULE = "120000", "160000"
 _IGNORE_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Selection:
     """The files and links of a package to be, in no particular order, and where they come from."""
 

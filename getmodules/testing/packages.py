@@ -8,11 +8,11 @@ import json
 import tarfile
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from getmodules.digest import Digest
 from getmodules.testing.registry.names import digest_of
 from getmodules.testing.registry.store import IMAGE_INDEX, IMAGE_MANIFEST
+from getmodules.values import valueclass
 
 MODULE_TYPE = "application/vnd.opentofu.modulepkg"
 PROVIDER_TYPE = "application/vnd.opentofu.provider"
@@ -31,7 +31,7 @@ Files = Mapping[str, str | bytes]
 _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Package:
     """A manifest with everything that it refers to."""
 

@@ -16,7 +16,7 @@ import tarfile
 import zipfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -91,6 +91,22 @@ class Scene:
     def place(self) -> Path:
         return self.root / "place"
 
+    @property
+    def address(self) -> str:
+        return str(self.root / self.source)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return environment(TMPDIR=str(self.root / "tmp"), HOME=str(self.root / "home"), PYTHONHASHSEED="0",
+                           PYTHONDONTWRITEBYTECODE="1")  # fmt: skip
+
+    def begins(self, line: str) -> bool:
+        """Whether this is the first call of the work."""
+        return f'"{self.place}' in line
+
+    def judge_the_rest(self, hit: Hit, killed: bool) -> None:
+        """What must hold besides, of the place where a fault hit."""
+
     def set_up(self) -> None:
         for name in ("place", "tmp", "home"):
             (self.root / name).mkdir(parents=True)
@@ -107,11 +123,9 @@ class Scene:
             argv += ["--seccomp-bpf", "-e", f"trace={','.join(sorted(calls))}"]
         for injection in (*self.more, *injections):
             argv += ["-e", injection]
-        argv += [COMMAND, "get", self.root / self.source, self.place / "dest", "-q"]
+        argv += [COMMAND, "get", self.address, self.place / "dest", "-q"]
         argv += ["--force"] if self.force else []
-        env = environment(TMPDIR=str(self.root / "tmp"), HOME=str(self.root / "home"), PYTHONHASHSEED="0",
-                          PYTHONDONTWRITEBYTECODE="1")  # fmt: skip
-        done = subprocess.run(argv, capture_output=True, text=True, env=env, cwd="/", timeout=PATIENCE,
+        done = subprocess.run(argv, capture_output=True, text=True, env=self.environment, cwd="/", timeout=PATIENCE,
                               check=False, start_new_session=True)  # fmt: skip
         return done.returncode, done.stderr
 
@@ -161,7 +175,7 @@ def work_of(scene: Scene, log: Path) -> dict[tuple[str, int], bool]:
             continue
         thread, call = found.groups()
         seen[thread, call] += 1
-        if work or (call != "execve" and f'"{scene.place}' in line):
+        if work or (call != "execve" and scene.begins(line)):
             work[call, seen[thread, call]] = _is_ours(scene, line) or work.get((call, seen[thread, call]), False)
     assert work
     return work
@@ -172,13 +186,12 @@ def _is_ours(scene: Scene, line: str) -> bool:
 
 
 def hits_of(work: dict[tuple[str, int], bool]) -> list[Hit]:
-    every = [
+    return [
         Hit(call, number, fault)
         for (call, number), ours in sorted(work.items())
         if call in CALLS
         for fault in (KILL, INTERRUPT, *(ERRORS.get(call, ()) if ours else ()))
     ]
-    return every[::STRIDE]
 
 
 # --------------------------------------------------------------------------------------------- what must hold
@@ -216,6 +229,7 @@ def judge(scene: Scene, hit: Hit, new: dict[str, tuple[str, bytes]], two_steps: 
         beside = sorted(set(os.listdir(scene.place)) - {"dest"})
     assert beside == ["canary"], (hit, beside, err)
     assert (scene.place / "canary").read_text() == "alive"
+    scene.judge_the_rest(hit, killed)
     shutil.rmtree(scene.root)
     return outcome
 
@@ -230,9 +244,9 @@ def outcome_of(scene: Scene, old: dict[str, tuple[str, bytes]], new: dict[str, t
 
 def get_again(scene: Scene) -> None:
     """The next run cleans up; for one that finds its destination there already, --force is what people type."""
-    argv = [COMMAND, "get", scene.root / scene.source, scene.place / "dest", "-q", "--force"]
-    done = subprocess.run(argv, capture_output=True, text=True, env=environment(HOME=str(scene.root / "home")),
-                          timeout=PATIENCE, check=False)  # fmt: skip
+    argv = [COMMAND, "get", scene.address, scene.place / "dest", "-q", "--force"]
+    done = subprocess.run(argv, capture_output=True, text=True, env=scene.environment, timeout=PATIENCE,
+                          check=False)  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -249,6 +263,29 @@ def no_process_of(root: Path) -> bool:
 
 
 # --------------------------------------------------------------------------------------------- the sweeps
+
+
+def sweep(scene: Scene, stride: int = STRIDE) -> Counter[str]:
+    """How often each outcome was met; ``scene.root`` is where there is room for one directory for each run."""
+    dry = replace(scene, root=scene.root / "dry")
+    work = work_of(dry, scene.root / "log")
+    new = snapshot(dry.place / "dest")
+    hits = [hit for hit in hits_of(work)[::stride] if not (scene.more and hit.call == "renameat2")]
+    failures: list[str] = []
+
+    def one(number_and_hit: tuple[int, Hit]) -> str:
+        number, hit = number_and_hit
+        try:
+            return judge(replace(scene, root=scene.root / str(number)), hit, new, bool(scene.more))
+        except AssertionError as failure:  # a sweep shows all of them, not just the first
+            failures.append(str(failure))
+            return "failed"
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        outcomes = Counter(pool.map(one, enumerate(hits)))
+    _log.info("%d faults: %s", len(hits), dict(outcomes))
+    assert not failures, "\n".join(failures)
+    return outcomes
 
 
 @pytest.fixture
@@ -278,24 +315,6 @@ NO_EXCHANGE = ("inject=renameat2:error=EINVAL",)
     ],
 )
 def test_a_fault_at_any_call(source: str, force: bool, more: tuple[str, ...], tmp_path: Path) -> None:
-    dry = Scene(tmp_path / "dry", source, force, more)
-    work = work_of(dry, tmp_path / "log")
-    new = snapshot(dry.place / "dest")
-    hits = [hit for hit in hits_of(work) if not (more and hit.call == "renameat2")]
-
-    failures: list[str] = []
-
-    def one(number_and_hit: tuple[int, Hit]) -> str:
-        number, hit = number_and_hit
-        try:
-            return judge(Scene(tmp_path / str(number), source, force, more), hit, new, bool(more))
-        except AssertionError as failure:  # a sweep shows all of them, not just the first
-            failures.append(str(failure))
-            return "failed"
-
-    with ThreadPoolExecutor(WORKERS) as pool:
-        outcomes = Counter(pool.map(one, enumerate(hits)))
-    _log.info("%d faults: %s", len(hits), dict(outcomes))
-    assert not failures, "\n".join(failures)
+    outcomes = sweep(Scene(tmp_path, source, force, more))
     assert outcomes["new"]
     assert outcomes["old" if force else "absent"]

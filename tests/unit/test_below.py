@@ -68,3 +68,25 @@ def test_no_descriptor_stays_open(root: Path, parts: tuple[str, ...]) -> None:
     with suppress(OSError), directory_below(root, parts):
         assert len(os.listdir("/proc/self/fd")) <= before + 1
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_what_is_missing_is_made_for_nobody_else(root: Path) -> None:
+    before = os.umask(0)
+    try:
+        for _ in range(2):
+            with directory_below(root, ("a", "new", "newer"), make=True) as (prefix, directory):
+                assert os.listdir(prefix if directory is None else directory) == []
+    finally:
+        os.umask(before)
+    assert [(root / "a" / name).stat().st_mode & 0o777 for name in ("new", "new/newer")] == [0o700, 0o700]
+
+
+@pytest.mark.parametrize("parts", [("link", "new"), ("a", "link", "new"), ("a", "b", "file", "new")])
+def test_nothing_is_made_behind_a_link_or_a_file(root: Path, parts: tuple[str, ...]) -> None:
+    with (
+        pytest.raises(OSError, match=r"Not a directory|symbolic links|File exists"),
+        directory_below(root, parts, make=True),
+    ):
+        pass
+    assert not (root / "a" / "new").exists()
+    assert not (root / "a" / "b" / "new").exists()

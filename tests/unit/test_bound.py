@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ from getmodules import (
     Progress,
     Secret,
 )
-from getmodules.bound import first_credential
+from getmodules.bound import bind_unpacker, first_credential
+from getmodules.model import Archive
 from getmodules.plugins import Plugin
+from tests.contexts import a_context
 from tests.fakes import (
     OTHER_SHA256,
     ZIP,
@@ -204,3 +207,35 @@ def test_the_plugin_of_an_offer_is_known() -> None:
     bound = client_with(_Minimal()).catalog.getter("fake")
     assert isinstance(bound.plugin, Plugin)
     assert str(bound.plugin.guard) == "plugin 'FakePlugin' (this program)"
+
+
+def test_what_a_getter_learned_while_it_fetched_is_reported(tmp_path: Path) -> None:
+    getter = FakeGetter(answer=replace(members_of(), digests={"tree": "12" * 20}))
+    assert client_with(getter).get("fake://h/x", tmp_path / "dest").digests == {"tree": "12" * 20}
+
+
+@pytest.mark.parametrize("digests", [{"tree": 7}, {7: "tree"}, {"tree": "\x1b[31m"}, 7], ids=str)
+def test_digests_of_members_that_are_none(digests: Any, tmp_path: Path) -> None:
+    getter = FakeGetter(answer=replace(members_of(), digests=digests))
+    refusal(PluginContractError, "plugin-contract", client_with(getter).get, "fake://h/x", tmp_path / "dest")
+    assert not (tmp_path / "dest").exists()
+
+
+class _Unpacker:
+    names = suffixes = (".acme",)
+    media_types = ()
+
+    def __init__(self, **more: Any) -> None:
+        self.__dict__.update(more)
+
+    def unpack(self, archive: Any, context: Any) -> Any:
+        return ()
+
+
+@pytest.mark.parametrize(
+    ("more", "ahead"), [({}, False), ({"ahead": True}, True), ({"ahead": "yes"}, False)], ids=["default", "yes", "text"]
+)
+def test_an_unpacker_may_decompress_ahead(more: dict[str, Any], ahead: bool, tmp_path: Path) -> None:
+    unpacker = bind_unpacker(Plugin(name="acme", distribution="acme", version="1"), _Unpacker(**more))
+    archive = Archive(path=tmp_path / "a", size=0, digests={})
+    assert unpacker.unpack(archive, a_context()).ahead is ahead

@@ -127,7 +127,7 @@ def test_two_claims_make_a_name_unusable_and_no_other() -> None:
 
 def test_strangers_detect_after_forges_and_before_paths() -> None:
     names = [d.name for d in _catalog(_Plugin(detectors=[_Detector("a"), _Detector("b")])).detectors]
-    assert names == ["github", "gitlab", "bitbucket", "git", "a", "b", "file"]
+    assert names == ["github", "gitlab", "bitbucket", "git", "registry", "a", "b", "file"]
 
 
 def test_a_stranger_named_file_is_no_path_detector() -> None:

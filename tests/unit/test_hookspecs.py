@@ -8,7 +8,7 @@ import pluggy
 import pytest
 
 from getmodules import Client, Gate, hookimpl, hookspecs
-from getmodules.ports import REQUIRED
+from getmodules.plugins import REQUIRED
 from tests.fakes import FakeCredentials, FakeGetter, FakeVerifier
 
 HOOKS = {

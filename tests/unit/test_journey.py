@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
-from getmodules import GetModulesError, UnsafeContentError
+from getmodules import Client, Elsewhere, GetModulesError, UnsafeContentError
+from getmodules.model import Shape
 from tests.fakes import (
     OTHER_SHA256,
     ZIP,
     ZIP_H1,
     ZIP_SHA256,
     FakeGetter,
+    FakePlugin,
     a_pin,
     blob,
     client_with,
@@ -118,3 +120,86 @@ def test_a_hop_does_not_shake_off_what_the_address_demanded(tmp_path: Path, by: 
         client_with(getter).get("fake://h/x?digest=v2", tmp_path / "dest")
     assert caught.value.code == "digest-mismatch"
     assert not (tmp_path / "dest").exists()
+
+
+# ------------------------------------------------------------------------------ what a getter is told of the way
+
+
+@pytest.mark.parametrize(
+    ("source", "shape"),
+    [
+        ("fake://h/a", Shape.PACKAGE),
+        ("fake://h/a.zip", Shape.ARCHIVE),
+        ("fake://h/a.zip.txt", Shape.PACKAGE),
+        ("fake://h/a?archive=zip", Shape.ARCHIVE),
+        ("fake://h/a.zip?archive=false", Shape.FILE),
+        ("fake://h/a.zip?filename=x", Shape.FILE),
+    ],
+)
+def test_what_the_address_says_about_what_lies_there(tmp_path: Path, source: str, shape: Shape) -> None:
+    getter = FakeGetter(answer=lambda *_: blob(ZIP), during_fetch=lambda context: seen.append(context.shape))
+    seen: list[Shape] = []
+    client_with(getter).get(source, tmp_path / "dest")
+    assert seen == [shape]
+
+
+def test_a_checksum_file_is_a_file_whatever_it_is_called(tmp_path: Path) -> None:
+    seen: list[tuple[Shape, str]] = []
+    sums = f"{ZIP_SHA256}  a.zip\n".encode()
+    getter = FakeGetter(
+        answer=routes({"fake://h/a.zip": blob(ZIP), "fake://h/sums.zip": blob(sums)}),
+        during_fetch=lambda context: seen.append((context.shape, context.home)),
+    )
+    client_with(getter).get("fake://h/a.zip?checksum=file:fake://h/sums.zip", tmp_path / "dest")
+    assert seen == [(Shape.ARCHIVE, "fake://h/a.zip"), (Shape.FILE, "fake://h/sums.zip")]
+
+
+def test_what_a_server_may_lead_to_holds_from_there_on(tmp_path: Path) -> None:
+    """Its checksum file included; and everybody knows where it began."""
+
+    def first(address: str) -> None: ...
+    def second(address: str) -> None: ...
+
+    seen: list[tuple[Any, str]] = []
+    table = {
+        "fake://h/a": Elsewhere(address="fake://h/b", check_address=first),
+        "fake://h/b": elsewhere("fake://h/c"),
+        "fake://h/c": Elsewhere(address="fake://h/d.zip?checksum=file:fake://h/s", check_address=second),
+        "fake://h/d.zip": blob(ZIP),
+        "fake://h/s": blob(f"{ZIP_SHA256}  d.zip\n".encode()),
+    }
+    getter = FakeGetter(
+        answer=routes(table), during_fetch=lambda context: seen.append((context.check_address, context.home))
+    )
+    client_with(getter).get("fake://h/a", tmp_path / "dest")
+    home = "fake://h/a"
+    assert seen == [(None, home), (first, home), (first, home), (second, home), (second, home)]
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "code"),
+    [
+        pytest.param("https://h/a", "http://h/b.zip", "unsafe-content/elsewhere", id="down"),
+        pytest.param("https://h/a", "git::http://h/b", "unsafe-content/elsewhere", id="down to git"),
+        pytest.param("https://h/a", "https://i/b.zip", None, id="same"),
+        pytest.param("http://h/a", "https://h/b.zip", None, id="up"),
+        pytest.param("http://h/a", "http://h/b.zip", None, id="in the clear, as it was asked for"),
+    ],
+)
+def test_nobody_is_sent_from_https_to_http(tmp_path: Path, here: str, there: str, code: str | None) -> None:
+    getter = FakeGetter(answer=routes({here: elsewhere(there), there: blob(ZIP)}), schemes=("http", "https"))
+    client = Client(plugins=[FakePlugin(getter)], without_plugins=["http"], environ={"GETMODULES_PLUGINS": ""})
+    if code is None:
+        assert client.get(here, tmp_path / "dest").h1 == ZIP_H1
+        return
+    with pytest.raises(GetModulesError) as caught:
+        client.get(here, tmp_path / "dest")
+    assert caught.value.code == code
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_check_that_cannot_be_called_is_the_plugins_fault(tmp_path: Path) -> None:
+    wrong = Elsewhere(address="fake://h/b", check_address="no")  # type: ignore[arg-type]
+    with pytest.raises(GetModulesError) as caught:
+        client_with(FakeGetter(answer=lambda *_: wrong)).get("fake://h/a", tmp_path / "dest")
+    assert caught.value.code == "plugin-contract"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import builtins
 import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from getmodules.errors import FetchError, NotFoundError
-from getmodules.localfile import CHUNK, LocalFile, read_file, unreadable
+from getmodules.localfile import CHUNK, LocalFile, read_file, reopened, unreadable
 from tests.refusals import refusal
 
 DATA = bytes(range(256)) * 2048
@@ -131,3 +134,43 @@ def test_a_file_that_can_be_opened_and_not_looked_at(tmp_path: Path, monkeypatch
     (fd,) = opened
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(fd)
+
+
+@pytest.fixture(params=["with /proc", "without"])
+def held(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, Path]]:
+    """An open file, on systems that can open what is open once more, and on those that have its path only."""
+    path = tmp_path / "held"
+    path.write_bytes(b"content")
+    descriptor = os.open(path, os.O_RDONLY)
+    os.read(descriptor, 3)
+    if request.param == "without":
+        real = builtins.open
+
+        def no_proc(name: Any, *arguments: Any, **more: Any) -> Any:
+            if str(name).startswith("/proc"):
+                raise FileNotFoundError(name)
+            return real(name, *arguments, **more)
+
+        monkeypatch.setattr("builtins.open", no_proc)
+    yield descriptor, path
+    os.close(descriptor)
+
+
+def test_what_is_open_is_opened_once_more_from_its_beginning(held: tuple[int, Path]) -> None:
+    for _ in range(2):
+        with reopened(*held) as file:
+            assert file.read() == b"content"
+
+
+@pytest.mark.parametrize("replaced", [True, False], ids=["replaced", "removed"])
+def test_another_file_is_never_taken_for_it(held: tuple[int, Path], replaced: bool, request: Any) -> None:
+    descriptor, path = held
+    path.unlink()
+    if replaced:
+        path.write_bytes(b"another")
+    if "without" in request.node.name:
+        with pytest.raises(OSError, match="taken away"):
+            reopened(descriptor, path)
+    else:
+        with reopened(descriptor, path) as file:
+            assert file.read() == b"content"

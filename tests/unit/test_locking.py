@@ -71,3 +71,15 @@ def test_what_the_system_answers(number: int, outcome: Lock, file: Path, monkeyp
 def test_a_real_error_stays_one() -> None:
     with pytest.raises(OSError, match="Bad file descriptor"):
         try_lock(0x7FFFFFFF)
+
+
+def test_a_shared_lock_is_shared_and_keeps_out_who_wants_it_alone(file: Path) -> None:
+    first, second, alone = (os.open(file, os.O_RDONLY) for _ in range(3))
+    assert try_lock(first, shared=True) is Lock.HELD
+    assert try_lock(second, shared=True) is Lock.HELD
+    assert try_lock(alone) is Lock.BUSY
+    os.close(first)
+    assert try_lock(alone) is Lock.BUSY
+    os.close(second)
+    assert try_lock(alone) is Lock.HELD
+    os.close(alone)

@@ -19,40 +19,8 @@ from getmodules.model import Archive, Entry, MemberPath, Tree
     ids=lambda cls: cls.__name__,
 )
 def test_values_are_frozen_and_slotted(cls: Any) -> None:
-    assert cls.__dataclass_params__.frozen
+    assert cls.__setattr__ is not object.__setattr__
     assert "__slots__" in vars(cls)
-
-
-def test_arguments_are_a_mapping_that_remembers() -> None:
-    arguments = parse_query("b=%2f&a=1&c")
-    assert list(arguments) == ["b", "a", "c"]
-    assert (arguments["b"], arguments.get("nosuch"), len(arguments)) == ("/", None, 3)
-    assert arguments.query == "b=%2f&a=1&c"
-    with pytest.raises(KeyError):
-        arguments["nosuch"]
-    assert bool(Arguments()) is False
-
-
-@pytest.mark.parametrize(
-    ("query", "name", "value", "expected"),
-    [
-        pytest.param("a=1&b=2", "a", "3", "a=3&b=2", id="in its old place"),
-        pytest.param("a=1", "b", "2", "a=1&b=2", id="at the end"),
-        pytest.param("", "tag", "1.0+x", "tag=1.0+x", id="a plus stays"),
-        pytest.param("", "u", "file:https://h/x?a=b&c", "u=file:https://h/x%3Fa%3Db%26c", id="an address"),
-        pytest.param("", "v", "a b#%", "v=a%20b%23%25", id="what no query can hold"),
-    ],
-)
-def test_an_argument_is_set(query: str, name: str, value: str, expected: str) -> None:
-    arguments = parse_query(query).with_value(name, value)
-    assert arguments.query == expected
-    assert parse_query(expected)[name] == value
-
-
-def test_arguments_with_and_without() -> None:
-    arguments = parse_query("a=1&b=2&c=3")
-    assert arguments.without("b", "x").query == "a=1&c=3"
-    assert arguments.only("c", "a", "x").query == "a=1&c=3"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from getmodules import Blob, GetModulesError, Kind, Limits, Members, Phase, UnsafeContentError, Want
+from getmodules import Blob, GetModulesError, Installed, Kind, Limits, Members, Phase, UnsafeContentError, Want
 from getmodules.demands import of_expectation
 from getmodules.model import Request
-from getmodules.pipeline import Means, install
+from getmodules.pipeline import Means, install, install_each
 from getmodules.ports import Progress
 from tests.fakes import (
     FILES,
@@ -90,16 +91,61 @@ def test_one_package_serves_many_wants_with_one_fetch(tmp_path: Path) -> None:
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["all", "part"]
 
 
-def test_when_one_want_fails_no_other_is_published(tmp_path: Path) -> None:
-    client = client_with(FakeGetter(answer=lambda *_: blob(ZIP)))
+@pytest.mark.parametrize(
+    ("bad", "code", "fetches"),
+    [
+        pytest.param({"subdir": "sub", "demands": of_expectation(ZIP_H1)}, "digest-mismatch", 1, id="its tree"),
+        pytest.param({"subdir": "", "dest": "taken"}, "destination-exists", 1, id="its destination"),
+        pytest.param({"subdir": "nowhere"}, "subdirectory-not-found", 5, id="its subdirectory"),
+    ],
+)
+def test_what_is_wrong_with_one_want_is_no_others_fault(
+    tmp_path: Path, bad: dict[str, Any], code: str, fetches: int
+) -> None:
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "mine").touch()
+    getter = FakeGetter(answer=lambda *_: blob(ZIP))
+    client = client_with(getter)
     package = client.detect("fake://h/package.zip").package
-    bad = of_expectation(SUB_H1)
-    wants = (Want(subdir="sub", dest=tmp_path / "a"), Want(subdir="", dest=tmp_path / "b", demands=bad))
+    wants = (
+        Want(subdir="sub", dest=tmp_path / "a"),
+        Want(**{**bad, "dest": tmp_path / bad.get("dest", "b")}),
+        Want(subdir="", dest=tmp_path / "c"),
+        Want(subdir="sub/deep", dest=tmp_path / "d"),
+    )
+    means = Means(catalog=client.catalog, limits=Limits(), progress=Progress())
+    request = Request(package=package, wants=wants)
+    first, failed, third, fourth = install_each(request, means)
+    assert isinstance(failed, GetModulesError)
+    assert (failed.code, failed.address) == (code, "fake://h/package.zip")
+    assert [each.h1 for each in (first, third) if isinstance(each, Installed)] == [SUB_H1, ZIP_H1]
+    assert isinstance(fourth, Installed)
+    assert [asked[0] for asked in getter.asked].count("fetch") == fetches
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a", "c", "d", "taken"]
+    assert os.listdir(tmp_path / "taken") == ["mine"]
+
+
+def test_what_is_wrong_with_the_package_is_everybodys(tmp_path: Path) -> None:
+    getter = FakeGetter(answer=lambda *_: blob(ZIP[:-30]))
+    client = client_with(getter)
+    wants = tuple(Want(subdir="sub", dest=tmp_path / name) for name in "abcdefgh")
+    means = Means(catalog=client.catalog, limits=Limits(), progress=Progress())
+    request = Request(package=client.detect("fake://h/package.zip").package, wants=wants)
+    with pytest.raises(GetModulesError) as caught:
+        install_each(request, means)
+    assert caught.value.code == "corrupt-archive"
+    assert [asked[0] for asked in getter.asked].count("fetch") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_who_needs_all_of_them_gets_the_first_failure(tmp_path: Path) -> None:
+    client = client_with(FakeGetter(answer=lambda *_: blob(ZIP)))
+    wants = (Want(subdir="", dest=tmp_path / "a"), Want(subdir="", dest=tmp_path / "b", demands=of_expectation(SUB_H1)))
     means = Means(catalog=client.catalog, limits=Limits(), progress=Progress())
     with pytest.raises(GetModulesError) as caught:
-        install(Request(package=package, wants=wants), means)
+        install(Request(package=client.detect("fake://h/package.zip").package, wants=wants), means)
     assert caught.value.code == "digest-mismatch"
-    assert list(tmp_path.iterdir()) == []
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a"]
 
 
 def test_phases_come_in_the_order_of_the_design(tmp_path: Path) -> None:

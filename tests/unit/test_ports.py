@@ -9,8 +9,21 @@ from typing import Any
 
 import pytest
 
-from getmodules import Context, Credential, FetchError, InstallError, NetworkError, Phase, Progress, Secret
+from getmodules import (
+    Context,
+    Credential,
+    FetchError,
+    InstallError,
+    NetworkError,
+    OfflineError,
+    Phase,
+    Progress,
+    Secret,
+)
 from getmodules.deadline import Deadline
+from getmodules.ports import NoNetwork
+from getmodules.values import FrozenValueError
+from tests.contexts import a_context
 from tests.fakes import FakeGetter, Recorder, client_with, members_of
 from tests.refusals import refusal
 
@@ -77,7 +90,8 @@ def test_a_workshop_is_gone_after_an_error(tmp_path: Path) -> None:
 
 
 def test_a_context_is_not_changed() -> None:
-    assert Context.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    with pytest.raises(FrozenValueError):
+        a_context().package = "another"  # type: ignore[misc]
 
 
 def test_progress_does_nothing_unless_it_is_told_to() -> None:
@@ -91,3 +105,21 @@ def test_progress_does_nothing_unless_it_is_told_to() -> None:
 
 def test_a_credential_hides_its_secret() -> None:
     assert "s3cr3t" not in repr(Credential(secret=Secret("s3cr3t"), found_in="x"))
+
+
+def test_what_is_asked_once_in_an_operation_is_asked_again_in_the_next(tmp_path: Path) -> None:
+    answers: list[str] = []
+
+    def during(context: Context) -> None:
+        for _ in range(2):
+            context.once("key", lambda: answers.append("asked"))
+
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        _context(during, tmp_path / name)
+    assert answers == ["asked", "asked"]
+
+
+def test_without_a_network_nobody_reaches_a_host() -> None:
+    for reach in (lambda: NoNetwork().session(), lambda: NoNetwork().settings):
+        refusal(OfflineError, "offline", reach)

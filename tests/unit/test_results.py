@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import pytest
 
+from getmodules.values import FrozenValueError
 from tests.fakes import FakeGetter, blob, client_with, zip_of
 
 
@@ -25,8 +25,10 @@ def test_results_are_frozen_and_have_exactly_the_promised_fields(tmp_path: Path)
         "files",
         "bytes",
         "evidence",
+        "archive",
+        "archive_bytes",
     ]
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(FrozenValueError):
         installed.h1 = "h1:other"  # type: ignore[misc]
     resolved = client.resolve(str(installed.pinned))
     assert list(resolved.__dataclass_fields__) == ["source", "address", "pinned", "id"]

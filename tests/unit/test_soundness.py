@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from getmodules import Blob, Demand, Digest, Gate
 from getmodules.address import parse_query
-from getmodules.model import Argument, Arguments, PackageAddress
+from getmodules.arguments import Argument, Arguments
+from getmodules.model import PackageAddress
 from getmodules.soundness import is_sound_blob, is_sound_demand, is_url, reads_back
 
 SHA256 = "sha256:" + "0" * 64
+
+
+class Loud(str):
+    """What is written is not always what is checked."""
+
+    __slots__ = ()
 
 
 @pytest.mark.parametrize(
@@ -46,6 +54,18 @@ def test_a_url_and_nothing_else(text: str, expected: bool) -> None:
         pytest.param({"name": b"a"}, False, id="a name as bytes"),
         pytest.param({"media_type": 3}, False, id="a media type as number"),
         pytest.param({"format": 3}, False, id="a format as number"),
+        pytest.param({"validator": {"ETag": '"1"', "Last-Modified": "now"}}, True, id="a validator"),
+        pytest.param({"validator": MappingProxyType({"ETag": "1"})}, True, id="a frozen validator"),
+        pytest.param({"validator": None}, False, id="no validator at all"),
+        pytest.param({"validator": (("ETag", "1"),)}, False, id="a validator as pairs"),
+        pytest.param({"validator": {"ETag": b"1"}}, False, id="a validator as bytes"),
+        pytest.param({"validator": {1: "1"}}, False, id="a validator with a number for a name"),
+        pytest.param({"validator": {"ETag": Loud("1")}}, False, id="a validator of its own class"),
+        pytest.param({"validator": {"ETag": "1\r\nX: y"}}, False, id="a validator with line ends"),
+        pytest.param({"validator": {"ETag": "\x1b[2J"}}, False, id="a validator that no terminal should see"),
+        pytest.param({"validator": {"ETag": "x" * 4_092}}, True, id="a long validator"),
+        pytest.param({"validator": {"ETag": "x" * 4_093}}, False, id="too long a validator"),
+        pytest.param({"validator": {str(number): "" for number in range(9)}}, False, id="too many validators"),
     ],
 )
 def test_a_blob(fields: dict[str, Any], expected: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 
 from getmodules import Context
 from tests.fakes import FakeGetter, a_pin, client_with, members_of
+from tests.stores import caching_client, nothing_half
 
 
 def test_a_getter_works_in_its_workshop_and_is_alone_there(tmp_path: Path) -> None:
@@ -42,3 +45,36 @@ def test_a_workshop_without_a_destination_is_temporary(tmp_path: Path, monkeypat
     client_with(FakeGetter(pin=resolve)).resolve("fake://h/x")
     assert rooms[0].is_relative_to(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_in_a_store_a_room_stays_for_the_next_run(tmp_path: Path) -> None:
+    seen: list[list[str]] = []
+
+    def work(context: Context) -> None:
+        with context.workshop("https://h/repository") as room:
+            seen.append(os.listdir(room))
+            (room / "object").touch()
+
+    getter = FakeGetter(answer=members_of(), during_fetch=work)
+    for name in ("one", "two"):
+        caching_client(tmp_path / "store", getter).get("fake://h/x", tmp_path / name)
+    assert seen == [[], ["object"]]
+    nothing_half(tmp_path / "store")
+
+
+def test_two_are_never_in_one_room(tmp_path: Path) -> None:
+    inside: list[int] = []
+
+    def work(context: Context) -> None:
+        with context.workshop("key") as room:
+            inside.append(1)
+            (room / "alone").touch(exist_ok=False)
+            (room / "alone").unlink()
+            inside.pop()
+            assert inside == []
+
+    client = caching_client(tmp_path / "store", FakeGetter(answer=lambda *_: members_of(), during_fetch=work))
+    with ThreadPoolExecutor(6) as pool:
+        for number in range(6):
+            pool.submit(client.get, f"fake://h/{number}", tmp_path / str(number))
+    assert sorted(os.listdir(tmp_path)) == [*map(str, range(6)), "store"]

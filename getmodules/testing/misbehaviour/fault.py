@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from types import ModuleType
 
 from getmodules.testing.registry.exchange import Exchange
 from getmodules.testing.registry.names import Kind
+from getmodules.values import valueclass
 
 Perform = Callable[[Exchange], None]
 Concerns = Callable[[Exchange], bool]
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Fault:
     """A named way to answer wrongly, and which requests it is about."""
 

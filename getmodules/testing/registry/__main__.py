@@ -64,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--chunk-min-length", type=int, metavar="BYTES", help="announce and enforce it")
     parser.add_argument("--no-referrers", action="store_true", help="as registries without the referrers API")
     parser.add_argument("--no-delete", action="store_true", help="refuse to delete")
+    parser.add_argument("--sparse", action="store_true", help="take manifests that name what is not here")
     parser.add_argument("--fault", choices=tuple(FAULTS), metavar="NAME", help="misbehave, see --list-faults")
     parser.add_argument("--fault-times", type=int, metavar="N", help="only for the next N requests")
     parser.add_argument("--list-faults", action="store_true", help="print every fault and what it does")
@@ -90,6 +91,7 @@ def _registry(chosen: argparse.Namespace) -> Registry:
             chunk_min_length=chosen.chunk_min_length,
             referrers_api=not chosen.no_referrers,
             deletes=not chosen.no_delete,
+            sparse=chosen.sparse,
         ),
     )
 

@@ -6,7 +6,6 @@ import base64
 import binascii
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import Literal, Protocol
@@ -15,12 +14,13 @@ from getmodules.testing.registry.names import Route, checked_name
 from getmodules.testing.registry.refusal import RefusalError
 from getmodules.testing.registry.tokens import Scope, Tokens
 from getmodules.testing.registry.wire import Request
+from getmodules.values import field, valueclass
 
 Scheme = Literal["none", "basic", "bearer"]
 ACTIONS = frozenset({"pull", "push", "delete"})
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class User:
     """A password, and what its owner may do: patterns of repository names and the actions on them."""
 
@@ -31,7 +31,7 @@ class User:
         return any(fnmatchcase(repository, name) and action in allowed for name, allowed in self.rights.items())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Access:
     """The registry's rules. ``public``: patterns of repositories that anybody may pull from."""
 
@@ -77,13 +77,13 @@ class Grant(Protocol):
     def allows(self, repository: str, action: str) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class _Everything:
     def allows(self, repository: str, action: str) -> bool:
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class _Person:
     access: Access
     user: str | None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from getmodules.testing.registry import blobs, listing, manifests, tokenendpoint, uploads
@@ -13,6 +12,7 @@ from getmodules.testing.registry.refusal import RefusalError
 from getmodules.testing.registry.store import Store
 from getmodules.testing.registry.tokens import Tokens
 from getmodules.testing.registry.wire import Answer, Request
+from getmodules.values import field, valueclass
 
 _HANDLERS = MappingProxyType(
     {
@@ -25,7 +25,7 @@ _HANDLERS = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Application:
     store: Store
     access: Access

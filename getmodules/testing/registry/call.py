@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from getmodules.testing.registry.access import Grant
 from getmodules.testing.registry.names import Route
 from getmodules.testing.registry.refusal import RefusalError, name_unknown
 from getmodules.testing.registry.store import Repository, Store
 from getmodules.testing.registry.wire import Request
+from getmodules.values import valueclass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@valueclass
 class Behaviour:
-    """The choices that the specification leaves to a registry."""
+    """The choices that the specification leaves to a registry. ``sparse``: a manifest may name what is not here."""
 
     page_size: int = 1000
     chunk_min_length: int | None = None
@@ -21,9 +20,10 @@ class Behaviour:
     deletes: bool = True
     mounts: bool = True
     manifest_limit: int = 4 << 20
+    sparse: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Call:
     request: Request
     route: Route

@@ -12,9 +12,9 @@ import socket
 import struct
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from getmodules.testing.registry.wire import PIECE, Answer, Request
+from getmodules.values import valueclass
 
 _LONGEST_LINE = 64 << 10
 _REQUEST_LINE = re.compile(r"([A-Z]+) (\S+) HTTP/1\.([01])", re.ASCII)
@@ -75,7 +75,7 @@ class IncomingBody:
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Incoming:
     """A request, and whether the connection ends with its answer."""
 

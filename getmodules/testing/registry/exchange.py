@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NoReturn
 
 from getmodules.testing.registry.connection import Connection, ConnectionOverError, Incoming
 from getmodules.testing.registry.names import Route
 from getmodules.testing.registry.wire import Answer, Request
+from getmodules.values import replace
 
 
 class Exchange:

@@ -69,7 +69,7 @@ def _push(call: Call) -> Answer:
     tags = _tags(call) if named else (call.route.reference,)
     media_type = _media_type(call, data)
     repository = call.new_repository()
-    _check_references(repository, data, media_type)
+    _check_references(repository, data, media_type, sparse=call.behaviour.sparse)
     manifest = Manifest.of(data, media_type, digest)
     repository.add_manifest(data, manifest, *tags)
     call.store.saved(repository)
@@ -117,8 +117,8 @@ def _media_type(call: Call, data: bytes) -> str:
     return announced or str(written)
 
 
-def _check_references(repository: Repository, data: bytes, media_type: str) -> None:
-    """What a manifest of a type that we know refers to must be there; its subject may come later."""
+def _check_references(repository: Repository, data: bytes, media_type: str, *, sparse: bool) -> None:
+    """What a manifest of a type that we know refers to must be there, or ``sparse``; its subject need never be."""
     if media_type not in MANIFESTS | INDEXES:
         return
     for descriptor in _descriptors(json.loads(data), media_type):
@@ -126,7 +126,7 @@ def _check_references(repository: Repository, data: bytes, media_type: str) -> N
             raise manifest_invalid("a descriptor without a digest")
         digest = checked_digest(descriptor["digest"])
         present = digest in repository.manifests if media_type in INDEXES else repository.contents.size(digest)
-        if present in (None, False) and not descriptor.get("urls"):
+        if present in (None, False) and not (sparse or descriptor.get("urls")):
             raise RefusalError(
                 404, "MANIFEST_BLOB_UNKNOWN", "manifest refers to what is not here", detail={"digest": str(digest)}
             )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from getmodules.digest import Digest
 from getmodules.testing.registry.refusal import RefusalError, digest_invalid
+from getmodules.values import valueclass
 
 Kind = Literal["ping", "token", "manifest", "blob", "upload", "tags", "referrers", "unknown"]
 KINDS: tuple[Kind, ...] = ("ping", "token", "manifest", "blob", "upload", "tags", "referrers", "unknown")
@@ -28,7 +28,7 @@ _ROUTES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Route:
     """Where a request goes: the kind, and the repository's name and the reference as they came."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ssl
 import threading
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +23,7 @@ from getmodules.testing.registry.names import Kind, checked_name, route
 from getmodules.testing.registry.server import Server
 from getmodules.testing.registry.store import Manifest, MemoryStore, Repository, Store
 from getmodules.testing.registry.wire import Request
+from getmodules.values import replace
 
 
 class _NoBody:

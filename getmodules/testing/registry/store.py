@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import BinaryIO, Protocol, Self
 
 from getmodules.digest import Digest
 from getmodules.testing.registry.contents import Contents, MemoryContents, add, read
 from getmodules.testing.registry.names import digest_of
+from getmodules.values import field, valueclass
 
 IMAGE_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 IMAGE_INDEX = "application/vnd.oci.image.index.v1+json"
@@ -25,7 +25,7 @@ MANIFESTS = frozenset({IMAGE_MANIFEST, DOCKER_MANIFEST})
 INDEXES = frozenset({IMAGE_INDEX, DOCKER_INDEX})
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Manifest:
     """What the registry remembers of a manifest beside its bytes."""
 
@@ -87,7 +87,7 @@ def _annotations(fields: Mapping[str, object]) -> Mapping[str, str]:
     return MappingProxyType({key: value for key, value in found.items() if isinstance(value, str)})
 
 
-@dataclass(slots=True)
+@valueclass(kw_only=False, frozen=False)
 class Upload:
     """Bytes of a blob that is being pushed in pieces."""
 
@@ -97,7 +97,7 @@ class Upload:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-@dataclass(slots=True)
+@valueclass(kw_only=False, frozen=False)
 class Repository:
     name: str
     contents: Contents

@@ -6,11 +6,12 @@ import secrets
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Self
 
+from getmodules.values import valueclass
 
-@dataclass(frozen=True, slots=True)
+
+@valueclass(kw_only=False)
 class Scope:
     repository: str
     actions: tuple[str, ...]
@@ -28,7 +29,7 @@ class Scope:
         return f"repository:{self.repository}:{','.join(self.actions)}"
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Token:
     scopes: tuple[Scope, ...]
     ends: float

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from getmodules.values import field, replace, valueclass
+
 PIECE = 1 << 20
 #: Answers that have neither a body nor a length.
 BODILESS = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Body:
     """Bytes of a known length, made anew each time they are sent."""
 
@@ -50,7 +51,7 @@ class Body:
 EMPTY = Body.of(b"")
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Answer:
     status: int
     headers: tuple[tuple[str, str], ...] = ()
@@ -91,7 +92,7 @@ class RequestBody(Protocol):
     def read(self, size: int) -> bytes: ...
 
 
-@dataclass(frozen=True, slots=True)
+@valueclass(kw_only=False)
 class Request:
     """One request. What tests look at afterwards is the same value; its body has been read by then."""
 

@@ -47,6 +47,9 @@ def admitted(*names: str, strict: bool = True, folds: bool = False) -> NameBook:
         (("a", "a"), "duplicate-name"), (("a", "./a"), "duplicate-name"), (("a", "a/b"), "file-and-directory"),
         (("a/b", "a"), "file-and-directory"), (("a", "a/"), "file-and-directory"), (("a/", "a"), "file-and-directory"),
         (("a", "A"), "case-collision"), (("x/a", "X/b"), "case-collision"), (("é", "e\u0301"), "case-collision"),
+        (("A", "a"), "case-collision"), (("X/b", "x/a"), "case-collision"), (("x/", "x/A", "x/a"), "case-collision"),
+        (("\u212a", "k"), "case-collision"), (("k", "\u212a"), "case-collision"), (("é", "É"), "case-collision"),
+        (("É", "é"), "case-collision"), (("A", "\u0101", "b"), None), (("a1", "a2", "a/1", "a/2"), None),
         (("ß", "SS"), "case-collision"), (("\udcff",), "bad-name"), (("./",), None), (("a/", "a/"), None),
         (("a/b", "a/c", "a/"), None), ((".",), "bad-name"),
     ],
@@ -56,6 +59,22 @@ def test_names_of_an_archive_must_differ(names: tuple[str, ...], part: str | Non
         assert admitted(*names).notices == {}
     else:
         refusal(UnsafeContentError, f"unsafe-content/{part}", admitted, *names)
+
+
+def test_plain_names_are_judged_as_odd_ones_are() -> None:
+    """Most names take a short way through the book; whether they do must not be seen."""
+    names = [
+        f"{top}{name}" for top in ("", "d/", "D/") for name in ("ab", "Ab", "a.b", "con", "conx", "con.tf", "x.", "7")
+    ]
+    for first in names:
+        for second in names:
+            short, long = admitted(first, strict=False), admitted(f"./{first}", strict=False)
+            for book, name in ((short, second), (long, f"./{second}")):
+                if first == second:
+                    refusal(UnsafeContentError, "unsafe-content/duplicate-name", book.admit, name, directory=False)
+                else:
+                    assert book.admit(name, directory=False) == second
+            assert short.notices == long.notices
 
 
 @pytest.mark.parametrize("name", ["con", "a/NUL.txt", "com1", "a.", "a ", "a?b", "ab:c", "lpt¹"])

@@ -24,6 +24,9 @@ TEXT = b'variable "x" {}\n' * 40
 AMBIGUOUS = "unsafe-content/ambiguous-archive"
 LONG = "d" * 90 + "/" + "e" * 200
 A = T(name=b"a.tf", data=TEXT)
+#: A header whose bytes add up to more than adler32 can tell apart.
+HIGH = {0: b"\xff" * 100, 157: b"\xff" * 100, 265: b"\xff" * 64, 345: b"\xff" * 155}
+HIGH_SUM = int(T(overrule=HIGH).build()[148:154], 8)
 
 
 def content(tmp_path: Path) -> dict[str, bytes]:
@@ -104,6 +107,11 @@ HUGE = LimitExceededError, "limit-exceeded/metadata"
         pytest.param(tar_bytes(A) + tar_bytes(T(name=b"b")), STRANGE, id="a second tar behind"),
         pytest.param(tar_bytes(T(checksum=b"000000\0 ")), BROKEN, id="wrong checksum"),
         pytest.param(tar_bytes(A, T(checksum=b"000000\0 ")), BROKEN, id="wrong checksum of the second header"),
+        pytest.param(
+            tar_bytes(A, T(overrule=HIGH, checksum=b"%06o\0 " % (HIGH_SUM - 65_521))),
+            BROKEN,
+            id="a remainder",
+        ),
         pytest.param(tar_bytes(T(magic=b"strange\0")), BROKEN, id="unknown magic"),
         pytest.param(tar_bytes(T(size=b"\xff" * 12)), BROKEN, id="negative size"),
         pytest.param(tar_bytes(T(size=b"\xbf" + b"\xff" * 11)), BROKEN, id="absurd size"),

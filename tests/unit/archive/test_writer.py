@@ -110,6 +110,20 @@ def test_many_files_are_written_by_the_other_hand(tmp_path: Path) -> None:
     assert {name: c for name, (mode, c) in snapshot(tmp_path / "0").items() if mode[0] == "-"} == data
 
 
+@pytest.mark.parametrize("ahead", [False, True])
+def test_no_third_thread_beside_one_that_decompresses(ahead: bool, tmp_path: Path) -> None:
+    seen = set()
+
+    def items() -> Iterator[Member]:
+        for number in range(300):
+            yield file(f"f{number}", bytes(5_000))
+            seen.update(thread.name for thread in threading.enumerate())
+
+    (tree,) = write_members(Members(items(), ahead=ahead), [Outlet("", tmp_path)], a_context())
+    assert ("getmodules-write" in seen) is not ahead
+    assert len(snapshot(tmp_path)) == tree.files == 300
+
+
 def test_a_path_serves_where_there_are_no_directory_descriptors(tmp_path: Path) -> None:
     members = Members((file("a/b"), link("l", "a/b"), hardlink("h", "a/b")))
     write_members(members, [Outlet("", tmp_path)], a_context())

@@ -72,6 +72,8 @@ ZIP64 = extra_field(1, struct.pack("<2Q", len(TEXT), len(raw_deflate(TEXT))))
         pytest.param(zip_bytes(replace(ENTRY, extra=b"\0\0")), id="padding after the extra fields"),
         pytest.param(zip_bytes(replace(ENTRY, name=b"./a.tf")), id="dot in front"),
         pytest.param(zip_bytes(replace(ENTRY, host=0)), id="made on DOS"),
+        pytest.param(zip_bytes(replace(ENTRY, extra=b"\x01\0\0\0")), id="an empty zip64 field"),
+        pytest.param(zip_bytes(ENTRY).replace(b"\0\0!\0", b"\1\0!\0", 1), id="another time in the local header"),
     ],
 )
 def test_what_tools_write_is_read(data: bytes, tmp_path: Path) -> None:

@@ -89,3 +89,16 @@ def test_a_name_that_is_not_utf8_does_not_break_it() -> None:
     assert (result.out.isascii(), result.err.isascii()) == (True, True)
     assert (refused["source"], refused["error"]["code"]) == ("/caf\udce9", "address")
     assert answered["address"] == "file:///b"
+
+
+def test_the_name_of_a_module_in_a_registry() -> None:
+    typed = "acme/vpc/aws//net?version=~> 1.2"
+    for answer in (
+        call("detect", "--json", "--explain", typed, "--registry", "R.example"),
+        call("detect", "--json", "--explain", typed, environ={"GETMODULES_REGISTRY": "r.example"}),
+    ):
+        assert answer.object["address"] == "tfr://r.example/acme/vpc/aws//net?version=~>%201.2"
+        assert answer.object["arguments"] == {"version": "~> 1.2"}
+        assert [step["detector"] for step in answer.object["steps"]] == ["registry"]
+    refused = call("detect", "--json", typed, "--registry", "https://r.example/")
+    assert (refused.code, refused.object["error"]["code"]) == (2, "config")

@@ -56,7 +56,7 @@ def test_without_a_command_the_help_is_a_mistakes_message() -> None:
     ("argv", "message", "hint"),
     [
         pytest.param(["gett"], "there is no command 'gett'", "did you mean get?", id="near"),
-        pytest.param(["zzz"], "there is no command 'zzz'", "the commands are: get, detect", id="far"),
+        pytest.param(["zzz"], "there is no command 'zzz'", "the commands are: get, add", id="far"),
         pytest.param(["main"], "there is no command 'main'", "", id="a module that is no command"),
         pytest.param(["https://u:secret@h/"], "'https://u:****@h/'", "", id="an address with a password"),
         pytest.param(["--vers"], "there is no option '--vers' here", "did you mean --version?", id="abbreviated"),

@@ -38,7 +38,7 @@ def _console(stderr: io.StringIO | None = None, **environ: str) -> Console:
 @pytest.mark.parametrize(
     ("name", "stderr", "term", "quiet", "kind"),
     [
-        pytest.param("auto", Terminal(), "xterm", False, subject.Line, id="auto on a terminal"),
+        pytest.param("auto", Terminal(), "xterm", False, subject.Lines, id="auto on a terminal"),
         pytest.param("auto", Terminal(), "dumb", False, subject.Notices, id="auto on a dumb terminal"),
         pytest.param("auto", io.StringIO(), "xterm", False, subject.Notices, id="auto in a pipe"),
         pytest.param("auto", Terminal(), "xterm", True, subject.Notices, id="auto and quiet"),
@@ -105,6 +105,7 @@ def test_the_progress_of_a_plugin(site: Path) -> None:
 @pytest.mark.parametrize(
     ("method", "arguments"),
     [
+        ("planned", (3,)),
         ("phase", (PACKAGE, Phase.RESOLVING)),
         ("advance", (PACKAGE, 1)),
         ("notice", (PACKAGE, "m")),
@@ -165,7 +166,7 @@ def test_a_progress_that_nobody_knows(name: str, hint: str) -> None:
 # ------------------------------------------------------------------------------------------ notices, plain
 
 
-@pytest.mark.parametrize("kind", [subject.Notices, subject.Plain, subject.Line])
+@pytest.mark.parametrize("kind", [subject.Notices, subject.Plain, subject.Lines])
 def test_each_shows_notices_unless_quiet(kind: type[subject.Notices]) -> None:
     err = io.StringIO()
     console = _console(err)
@@ -190,45 +191,76 @@ def test_plain_is_a_line_for_each_phase() -> None:
 # -------------------------------------------------------------------------------------------------- line
 
 
-def _line(clock: Clock | None = None) -> subject.Line:
-    return subject.Line(_console(), clock or Clock())
+def _line(clock: Clock | None = None) -> subject.Lines:
+    return subject.Lines(_console(), clock or Clock())
+
+
+def _drawn(lines: subject.Lines, width: int = 100) -> str:
+    """The one line that is there, or none."""
+    return "".join(lines.drawn(width, 1))
 
 
 def test_the_line_says_what_is_going_on() -> None:
     clock = Clock()
     line = _line(clock)
-    assert line.drawn(100) == ""
+    assert _drawn(line) == ""
     line.phase(PACKAGE, Phase.RESOLVING)
-    assert line.drawn(100) == f"resolving  {PACKAGE}"
+    assert _drawn(line) == f"resolving  {PACKAGE}"
     line.phase(PACKAGE, Phase.DOWNLOADING, 40 << 20)
     clock.now += 2
     line.advance(PACKAGE, 10 << 20)
     line.advance(PACKAGE, 10 << 20)
-    assert line.drawn(100) == f"downloading  {PACKAGE}  20.0 MiB of 40.0 MiB  10.0 MiB/s"
+    assert _drawn(line) == f"downloading  {PACKAGE}  20.0 MiB of 40.0 MiB  10.0 MiB/s"
     line.phase(PACKAGE, Phase.UNPACKING)
-    assert line.drawn(100) == f"unpacking  {PACKAGE}"
+    assert _drawn(line) == f"unpacking  {PACKAGE}"
     line.advance(PACKAGE, 500)
-    assert line.drawn(100) == f"unpacking  {PACKAGE}  500 B"
+    assert _drawn(line) == f"unpacking  {PACKAGE}  500 B"
     line.finished(PACKAGE, None)
-    assert line.drawn(100) == ""
+    assert _drawn(line) == ""
 
 
-def test_the_line_is_about_the_package_that_moved_last_and_counts_the_others() -> None:
-    line = _line()
-    line.phase("first", Phase.DOWNLOADING)
-    line.phase("second", Phase.RESOLVING)
-    assert line.drawn(100) == "[2] resolving  second"
-    line.advance("first", 1)
-    assert line.drawn(100) == "[2] downloading  first  1 B"
-    line.finished("first", ValueError())
-    assert line.drawn(100) == "resolving  second"
+def test_several_packages_have_a_line_each_and_one_for_all_of_them() -> None:
+    lines = _line()
+    lines.planned(5)
+    assert lines.drawn(100, 24) == []
+    lines.phase("first", Phase.DOWNLOADING, 4)
+    lines.phase("second", Phase.RESOLVING)
+    lines.advance("first", 1)
+    assert lines.drawn(100, 24) == [
+        "downloading  first  1 B of 4 B",
+        "resolving  second",
+        "0 of 5 packages, 2 running  1 B",
+    ]
+    lines.finished("first", ValueError())
+    assert lines.drawn(100, 24) == ["resolving  second", "1 of 5 packages, 1 running  1 B"]
+    lines.planned(2)
+    assert lines.drawn(100, 24)[-1] == "0 of 2 packages, 1 running  1 B"
+
+
+def test_one_package_of_one_needs_no_total() -> None:
+    lines = _line()
+    lines.planned(1)
+    lines.phase("only", Phase.RESOLVING)
+    assert lines.drawn(100, 24) == ["resolving  only"]
+
+
+@pytest.mark.parametrize("height", [0, 1, 2, 5, 24])
+def test_the_lines_are_never_more_than_the_terminal_has(height: int) -> None:
+    lines = _line()
+    lines.planned(100)
+    for number in range(50):
+        lines.phase(f"package-{number}", Phase.RESOLVING)
+    drawn = lines.drawn(80, height)
+    assert len(drawn) <= max(height, 2)
+    assert drawn[0] == "resolving  package-0"
+    assert drawn[-1].startswith("0 of 100 packages, 50 running")
 
 
 def test_what_was_never_begun_does_not_matter() -> None:
     line = _line()
     line.advance("unknown", 5)
     line.finished("unknown", None)
-    assert line.drawn(100) == ""
+    assert _drawn(line) == ""
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 10, 20, 40, 60, 79, 200])
@@ -239,7 +271,7 @@ def test_the_line_is_never_wider_than_the_terminal(package: str, width: int) -> 
     line.phase(package, Phase.DOWNLOADING, 1 << 40)
     clock.now += 1
     line.advance(package, 1 << 39)
-    drawn = line.drawn(width)
+    drawn = _drawn(line, width)
     assert cells(drawn) <= width
     assert drawn
 
@@ -247,7 +279,7 @@ def test_the_line_is_never_wider_than_the_terminal(package: str, width: int) -> 
 def test_a_harmful_address_is_made_harmless() -> None:
     line = _line()
     line.phase("a\x1b[2J", Phase.RESOLVING)
-    assert line.drawn(100) == r"resolving  a\x1b[2J"
+    assert _drawn(line) == r"resolving  a\x1b[2J"
 
 
 def test_the_thread_draws_at_most_ten_times_a_second_and_clears_up() -> None:
@@ -279,13 +311,13 @@ def test_a_line_that_was_never_started_can_be_stopped() -> None:
 
 
 def test_many_threads_may_report() -> None:
-    line = subject.Line(_console(Terminal()), time.monotonic)
+    line = subject.Lines(_console(Terminal()), time.monotonic)
 
     def work(name: str) -> None:
         for _ in range(300):
             line.phase(name, Phase.DOWNLOADING)
             line.advance(name, 1)
-            assert cells(line.drawn(60)) <= 60
+            assert cells(_drawn(line, 60)) <= 60
             line.finished(name, None)
 
     threads = [threading.Thread(target=work, args=(str(number),)) for number in range(8)]
@@ -295,7 +327,7 @@ def test_many_threads_may_report() -> None:
     for thread in threads:
         thread.join()
     line.stop()
-    assert line.drawn(60) == ""
+    assert _drawn(line, 60) == ""
 
 
 # ------------------------------------------------------------------------------------------------ figures

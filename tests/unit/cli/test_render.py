@@ -117,6 +117,12 @@ def test_what_python_would_write_at_its_end_goes_nowhere(tmp_path: Path) -> None
 # ---------------------------------------------------------------------------------------------- messages
 
 
+def test_an_error_about_some_modules() -> None:
+    err = io.StringIO()
+    _console(stderr=err).error(NotFoundError("there is nothing"), about="vpc, net")
+    assert err.getvalue() == "error: vpc, net: there is nothing\n  code: not-found\n"
+
+
 def test_an_error_for_people() -> None:
     err = io.StringIO()
     _console(stderr=err).error(NotFoundError("there is nothing", hint="look elsewhere", address="file:///a"))
@@ -186,6 +192,36 @@ def test_a_line_is_written_over() -> None:
     console.line("short")
     console.line("")
     assert err.getvalue() == "\ra long line" + "\rshort      " + "\r     \r"
+
+
+def test_several_lines_are_written_over() -> None:
+    err = Terminal()
+    console = _console(stderr=err)
+    console.block(["one", "two", "three"])
+    console.block(["one", "two", "three"])
+    console.block(["four"])
+    console.block([])
+    assert err.getvalue() == "\r\x1b[Jone\ntwo\nthree" + "\r\x1b[2A\x1b[Jfour" + "\r    \r"
+
+
+def test_several_lines_are_taken_away_before_anything_else_is_printed() -> None:
+    both = Terminal()
+    console = _console(stdout=both, stderr=both)
+    console.block(["one", "two"])
+    console.data("done")
+    assert both.getvalue() == "\r\x1b[Jone\ntwo" + "\r\x1b[1A\x1b[J" + "done\n"
+
+
+@pytest.mark.parametrize(
+    ("environ", "height"),
+    [
+        pytest.param({"LINES": "7"}, 7, id="said"),
+        pytest.param({"LINES": "0"}, 24, id="none"),
+        pytest.param({}, 24, id="no terminal"),
+    ],
+)
+def test_height(environ: dict[str, str], height: int) -> None:
+    assert Console(stdout=io.StringIO(), stderr=io.StringIO(), environ=environ).height == height
 
 
 @pytest.mark.parametrize("what", ["data", "message"])

@@ -99,3 +99,27 @@ def test_no_address_that_answers(monkeypatch: pytest.MonkeyPatch, addresses: lis
     error = refusal(NetworkError, "network", get, network, f"http://h.example:{port}/", check_address=lambda _: None)
     assert said in error.message
     network.close()
+
+
+def test_headers_that_end_in_the_middle_are_refused_without_a_word_of_the_url(caplog: pytest.LogCaptureFixture) -> None:
+    """A warning of a library would go to stderr where nobody has set up any logging."""
+
+    def broken(connection: Connection, _: Received) -> bool:
+        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\nX-")
+        return False
+
+    with serving(broken) as server:
+        network = one_try()
+        error = refusal(NetworkError, "network", get, network, f"{server.url}/x?signature=s3cr3t")
+        network.close()
+    assert "headers" in error.message
+    assert caplog.records == []
+
+
+def test_a_type_that_would_have_parts_is_no_fault_of_the_headers() -> None:
+    with serving(
+        lambda connection, _: connection.reply("200 OK", b"body", Content_Type="multipart/mixed; boundary=x")
+    ) as server:
+        network = one_try()
+        assert get(network, server.url) == b"body"
+        network.close()

@@ -25,10 +25,21 @@ HALF = len(BODY) // 2
 class Flaky:
     """Cuts the first ``cuts`` answers in the middle; resumes, starts over or lies as it is told."""
 
-    def __init__(self, *, cuts: int = 1, mode: str = "range", tag: str | None = '"v1"') -> None:
+    def __init__(
+        self,
+        *,
+        cuts: int = 1,
+        mode: str = "range",
+        tag: str | None = '"v1"',
+        body: bytes = BODY,
+        step: int | None = None,
+    ) -> None:
         self._cuts = cuts
         self._mode = mode
         self._tag = tag
+        self._body = body
+        #: How much it sends before it cuts; without it, half of what is left.
+        self._step = step
         self.ranges: list[tuple[str | None, str | None]] = []
 
     def __call__(self, connection: Connection, request: Received) -> bool:
@@ -36,24 +47,27 @@ class Flaky:
         self.ranges.append((asked, request.headers.get("If-Range")))
         start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0
         body, status, extra = (
-            BODY[start:],
+            self._body[start:],
             "206 Partial Content",
-            f"Content-Range: bytes {start}-{len(BODY) - 1}/{len(BODY)}\r\n",
+            f"Content-Range: bytes {start}-{len(self._body) - 1}/{len(self._body)}\r\n",
         )
         if not asked or self._mode == "restart":
-            body, status, extra = BODY, "200 OK", ""
+            body, status, extra = self._body, "200 OK", ""
         elif self._mode == "changed":
-            body, status, extra = b"x" + BODY[1:], "200 OK", ""
+            body, status, extra = b"x" + self._body[1:], "200 OK", ""
+        elif self._mode == "other tag":
+            body, status, extra = self._body, "200 OK", ""
+            self._tag = '"v2"'
         elif self._mode == "other size":
-            body, status, extra = BODY + b"x", "200 OK", ""
+            body, status, extra = self._body + b"x", "200 OK", ""
         elif self._mode == "other range":
-            extra = f"Content-Range: bytes {start + 1}-{len(BODY) - 1}/{len(BODY)}\r\n"
+            extra = f"Content-Range: bytes {start + 1}-{len(self._body) - 1}/{len(self._body)}\r\n"
         elif self._mode == "no range":
             extra = ""
         tag = f"ETag: {self._tag}\r\n" if self._tag else ""
         connection.send(f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n{tag}{extra}\r\n")
         if len(self.ranges) <= self._cuts:
-            connection.send(body[: len(body) // 2])
+            connection.send(body[: self._step or len(body) // 2])
             return False
         connection.send(body)
         return True
@@ -85,11 +99,25 @@ def test_a_body_that_starts_over_is_compared_and_not_appended() -> None:
     assert download(Flaky(mode="restart")) == BODY
 
 
-@pytest.mark.parametrize("mode", ["changed", "other size", "other range", "no range"])
+@pytest.mark.parametrize("mode", ["changed", "other tag", "other size", "other range", "no range"])
 def test_another_body_is_refused(mode: str) -> None:
     with pytest.raises(GetModulesError) as caught:
         download(Flaky(mode=mode))
     assert caught.value.code == "network"
+
+
+def test_a_body_that_starts_over_and_ends_before_where_it_was_cut_is_refused() -> None:
+    """Without a length nothing else says that it is another one."""
+    cut = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nETag: "v"\r\n\r\n'
+    answers = iter([f"{cut}5\r\nhello\r\n", f"{cut}2\r\nhe\r\n0\r\n\r\n"])
+
+    def answer(connection: Connection, _: Received) -> bool:
+        connection.send(next(answers, "HTTP/1.1 404 Gone\r\nContent-Length: 0\r\n\r\n"))
+        return False
+
+    with pytest.raises(GetModulesError) as caught:
+        download(answer)
+    assert caught.value.code == "not-found"  # tried once more, since it might have been the line
 
 
 @pytest.mark.parametrize("tag", [None, 'W/"weak"'])
@@ -119,6 +147,21 @@ def test_tries_that_bring_nothing_are_counted() -> None:
         download(stuck)
     assert caught.value.code == "network"
     assert len(requests) == QUICK.tries
+
+
+def test_a_server_that_brings_byte_for_byte_is_not_asked_for_each() -> None:
+    server = Flaky(cuts=1_000, step=1)
+    with pytest.raises(GetModulesError) as caught:
+        download(server)
+    assert caught.value.code == "network"
+    assert len(server.ranges) == QUICK.tries
+
+
+def test_a_body_that_moves_on_is_asked_for_until_it_is_here() -> None:
+    large = bytes(range(256)) * (6 << 12)
+    server = Flaky(cuts=10, body=large, step=(1 << 20) + 1)
+    assert download(server) == large
+    assert len(server.ranges) > QUICK.tries
 
 
 def cut_then(then: Answer) -> tuple[Answer, list[str]]:

@@ -134,6 +134,15 @@ def reset_in_body(connection: Connection, _: Received) -> bool:
         pytest.param(raw("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nx"), "network", id="negative length"),
         pytest.param(raw("HTTP/1.1 200 OK\r\nContent-Length: 1_0\r\n\r\nx"), "network", id="odd length"),
         pytest.param(
+            raw(f"HTTP/1.1 200 OK\r\nContent-Length: {'1' * 5_000}\r\n\r\nx"), "network", id="more digits than are read"
+        ),
+        pytest.param(raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"), "network", id="transferred"),
+        pytest.param(
+            raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+            "network",
+            id="chunked twice",
+        ),
+        pytest.param(
             raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n"), "network", id="bad chunk size"
         ),
         pytest.param(
@@ -240,3 +249,21 @@ def test_no_thread_and_no_socket_is_left() -> None:
     while any(thread.name == "getmodules-guardian" for thread in threading.enumerate()):
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [
+        pytest.param("302 Found", {"Location": "/x"}, id="302"),
+        pytest.param("204 No Content", {}, id="204"),
+        pytest.param("304 Not Modified", {"Content_Length": "7"}, id="304 with the length of what it is about"),
+        pytest.param("200 OK", {}, id="empty"),
+    ],
+)
+def test_an_answer_without_a_body_leaves_its_connection_to_the_next_one(status: str, headers: dict[str, str]) -> None:
+    with serving(lambda connection, _: connection.reply(status, b"", **headers)) as server:
+        wire = Wire(QUICK)
+        for _ in range(3):
+            wire.exchange("GET", f"{server.url}/x", a_context()).close()
+        wire.close()
+        assert server.connections == 1

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from getmodules.arguments import Arguments
 from getmodules.digest import Digest
 from getmodules.errors import AddressError, CorruptArchiveError, DigestMismatchError, NotFoundError
-from getmodules.model import Arguments, PackageAddress
+from getmodules.model import PackageAddress
 from getmodules.oci import inspect as inspecting
 from getmodules.oci.inspect import inspect, tags
 from getmodules.oci.repository import OCI_MANIFEST, Descriptor, RawManifest

@@ -68,7 +68,8 @@ def judged(shelf: Any, tag: str, wanted: Digest | None) -> tuple[RawManifest, Di
 
 def read(shelf: Any, data: bytes, *, size: int | None = None, limit: int = 1000) -> bytes:
     descriptor = Descriptor(media_type="x/y", digest=digest_of(data), size=len(data) if size is None else size)
-    return read_blob(shelf, descriptor, limit, a_context())
+    context = a_context()
+    return read_blob(lambda wanted: shelf.blob(wanted, context), descriptor, limit, context)
 
 
 def test_a_manifest_does_not_print_its_bytes() -> None:

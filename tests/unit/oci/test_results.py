@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
-
 import pytest
 
 import getmodules
 from getmodules.oci.results import Inspected, Referrer
+from getmodules.values import FrozenValueError
 
 
 def an_inspected(**more: object) -> Inspected:
@@ -23,7 +22,7 @@ def test_equal_by_content_and_hashable_in_spite_of_the_manifest() -> None:
 
 
 def test_they_are_not_changed() -> None:
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(FrozenValueError):
         an_inspected().digest = "sha256:3"  # type: ignore[misc]
 
 

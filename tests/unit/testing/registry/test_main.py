@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import ssl
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 
 from getmodules.testing import FAULTS
 from getmodules.testing.registry.__main__ import main
+from getmodules.testing.registry.store import IMAGE_INDEX
 from tests.asking import make_certificate
 
 
@@ -33,8 +35,14 @@ def program(*arguments: object, stop: signal.Signals = signal.SIGTERM) -> Iterat
     assert (process.returncode, output, errors) == (0, "", "")
 
 
-def status(address: str, method: str = "GET", tls: ssl.SSLContext | None = None) -> int:
-    request = urllib.request.Request(address, method=method)
+def status(
+    address: str,
+    method: str = "GET",
+    tls: ssl.SSLContext | None = None,
+    data: bytes | None = None,
+    media_type: str = "text/plain",
+) -> int:
+    request = urllib.request.Request(address, data, {"Content-Type": media_type}, method=method)
     try:
         with urllib.request.urlopen(request, timeout=20, context=tls) as answer:
             return int(answer.status)
@@ -62,6 +70,13 @@ def test_tls(tmp_path: Path) -> None:
     with program("--tls-cert", certificate, "--tls-key", key) as address:
         assert address.startswith("https://127.0.0.1:")
         assert status(f"{address}/v2/", tls=ssl.create_default_context(cafile=str(certificate))) == 200
+
+
+@pytest.mark.parametrize(("options", "expected"), [([], 404), (["--sparse"], 201)])
+def test_it_takes_manifests_of_what_is_not_there_only_where_it_is_told_to(options: list[str], expected: int) -> None:
+    index = json.dumps({"manifests": [{"digest": "sha256:" + "0" * 64}]}).encode()
+    with program(*options) as address:
+        assert status(f"{address}/v2/a/manifests/x", "PUT", data=index, media_type=IMAGE_INDEX) == expected
 
 
 @pytest.mark.parametrize(

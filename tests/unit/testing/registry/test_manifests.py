@@ -149,6 +149,17 @@ def test_an_index_of_what_is_not_there_is_refused(registry: Registry) -> None:
     assert (reply.status, reply.code) == (404, "MANIFEST_BLOB_UNKNOWN")
 
 
+def test_a_registry_may_take_manifests_of_what_is_not_there() -> None:
+    index = index_package([MODULE])
+    with Registry(behaviour=Behaviour(sparse=True)) as registry:
+        for package, media_type in ((MODULE, IMAGE_MANIFEST), (index, IMAGE_INDEX)):
+            target = f"/v2/a/manifests/{package.digest}"
+            assert ask(registry, "PUT", target, package.manifest, {"Content-Type": media_type}).status == 201
+            assert ask(registry, "GET", target).body == package.manifest
+        reply = ask(registry, "PUT", "/v2/a/manifests/1.0", b'{"config":{"digest":"sha256:../x"}}', MANIFEST)
+        assert (reply.status, reply.code) == (400, "DIGEST_INVALID")
+
+
 def test_a_layer_that_is_to_be_had_elsewhere_need_not_be_there(registry: Registry) -> None:
     fields = json.loads(MODULE.manifest)
     fields["layers"][0]["urls"] = ["https://example.com/blob"]

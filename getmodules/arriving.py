@@ -1,0 +1,88 @@
+"""A file for bytes that arrive, which moves to another place when the first one fails it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL
+for _flag in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):
+    _NEW |= getattr(os, _flag, 0)
+_PIECE = 1 << 20
+
+
+class Arriving:
+    """Open from its making to :meth:`close`, so that nobody can put another file in the place of what was written.
+
+    It begins as ``first()`` says; where that fails, then or later, ``failed`` is told, and what has arrived goes on
+    at ``spare``, where errors are raised.
+    """
+
+    def __init__(
+        self, spare: Path, first: Callable[[], Path] | None = None, failed: Callable[[OSError], None] | None = None
+    ) -> None:
+        self._spare = spare
+        self._failed = failed
+        self._size = 0
+        self.path, self.descriptor = spare, -1
+        if first is not None and failed is not None:
+            try:
+                path = first()
+                self.path, self.descriptor = path, os.open(path, _NEW, 0o600)
+                return
+            except OSError as error:
+                failed(error)
+        self.path, self.descriptor = spare, os.open(spare, _NEW, 0o600)
+
+    def write(self, chunk: bytes) -> None:
+        try:
+            _write_all(self.descriptor, chunk)
+        except OSError as error:
+            if self._failed is None or self.path == self._spare:
+                raise
+            self._failed(error)
+            self._move()
+            _write_all(self.descriptor, chunk)
+        self._size += len(chunk)
+
+    def _move(self) -> None:
+        """A piece of the chunk that failed may be there as well: only what was counted comes along."""
+        descriptor = os.open(self._spare, _NEW, 0o600)
+        try:
+            os.lseek(self.descriptor, 0, os.SEEK_SET)
+            left = self._size
+            while left:
+                piece = os.read(self.descriptor, min(left, _PIECE))
+                if not piece:
+                    raise OSError("what was stored is not there any more")
+                _write_all(descriptor, piece)
+                left -= len(piece)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        old, self.descriptor = self.descriptor, descriptor
+        left_behind, self.path = self.path, self._spare
+        os.close(old)
+        with suppress(OSError):  # it goes with its directory as well; this makes room now
+            os.unlink(left_behind)
+
+    def complete(self) -> int | None:
+        """The descriptor of the whole file; ``None`` on Windows, where what is open cannot be renamed."""
+        if sys.platform == "win32":
+            self.close()
+            return None
+        return self.descriptor
+
+    def close(self) -> None:
+        if self.descriptor >= 0:
+            descriptor, self.descriptor = self.descriptor, -1
+            os.close(descriptor)
+
+
+def _write_all(descriptor: int, chunk: bytes) -> None:
+    view = memoryview(chunk)
+    while view:
+        view = view[os.write(descriptor, view) :]

@@ -1,0 +1,244 @@
+"""Many packages: each fetched once for all that is wanted of it, side by side, and no failure hides another.
+
+What can be installed is installed; the rest are failures, one for each module, in the order they were asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from getmodules.address import check_url
+from getmodules.errors import GetModulesError
+from getmodules.model import Demand, ModuleAddress, PackageAddress, Request, Want
+from getmodules.pipeline import Means, install_each, resolve_address
+from getmodules.results import Installed, Resolved
+from getmodules.values import field, valueclass
+
+T = TypeVar("T")
+#: Waiting for answers is most of the work, so there are more of them than processors.
+JOBS = 24
+#: What one server is asked for at the same time: more gains nothing, and some take it for an attack.
+PER_HOST = 16
+#: How soon an interrupt of the waiting thread is noticed.
+_TICK_SECONDS = 0.1
+
+
+@valueclass
+class Job:
+    """One module to install. ``demands`` are on its package, ``tree_demands`` on what is installed of it."""
+
+    name: str
+    address: ModuleAddress
+    dest: Path
+    source: str = ""
+    demands: tuple[Demand, ...] = ()
+    tree_demands: tuple[Demand, ...] = ()
+    force: bool = False
+
+    @property
+    def want(self) -> Want:
+        return Want(
+            subdir=self.address.subdir,
+            dest=self.dest,
+            source=self.source,
+            address=self.address.display(),
+            demands=self.tree_demands,
+            force=self.force,
+        )
+
+
+@valueclass
+class Failure:
+    module: str
+    error: GetModulesError
+
+
+@valueclass
+class Outcome(Generic[T]):
+    """What came of each module, by name; every module is in one of the two."""
+
+    done: Mapping[str, T] = field(default_factory=dict)
+    failures: tuple[Failure, ...] = ()
+
+
+@valueclass
+class Pace:
+    """How many at once.
+
+    An ``executor`` of threads that the caller brings decides that itself, and stays open; it must not be the one
+    that the caller itself runs in.
+    """
+
+    jobs: int = JOBS
+    per_host: int = PER_HOST
+    executor: Executor | None = None
+
+
+def install_all(jobs: Sequence[Job], means: Means, pace: Pace | None = None) -> Outcome[Installed]:
+    """Every job at its destination, or its failure; each destination whole, or as it was."""
+    groups: dict[Hashable, list[Job]] = defaultdict(list)
+    for job in jobs:
+        groups[str(job.address.package), job.demands].append(job)
+    tasks = [_Task(package=group[0].address.package, run=_installing(group, means)) for group in groups.values()]
+    with _parents_tidied(jobs):
+        return _run([job.name for job in jobs], tasks, means, pace or Pace())
+
+
+def resolve_all(
+    modules: Mapping[str, tuple[str, ModuleAddress]], means: Means, pace: Pace | None = None
+) -> Outcome[Resolved]:
+    """What each module (its source as written, and the address) means today."""
+    questions = {
+        name: (address.package, partial(resolve_address, source, address, means))
+        for name, (source, address) in modules.items()
+    }
+    return ask_all(questions, means, pace)
+
+
+def ask_all(
+    questions: Mapping[str, tuple[PackageAddress, Callable[[], T]]], means: Means, pace: Pace | None = None
+) -> Outcome[T]:
+    """The answer to one question about each module's package."""
+    tasks = [_Task(package=package, run=_asking(name, ask)) for name, (package, ask) in questions.items()]
+    return _run(list(questions), tasks, means, pace or Pace())
+
+
+# ------------------------------------------------------------------------------------------------- one package
+
+_Results = dict[str, T | GetModulesError]
+
+
+@valueclass
+class _Task(Generic[T]):
+    package: PackageAddress
+    run: Callable[[], _Results[T]]
+
+    @property
+    def host(self) -> str:
+        return check_url(self.package.url).host
+
+
+def _names(jobs: Sequence[Job]) -> tuple[str, ...]:
+    return tuple(job.name for job in jobs)
+
+
+def _installing(jobs: Sequence[Job], means: Means) -> Callable[[], _Results[Installed]]:
+    return lambda: _install_group(jobs, means)
+
+
+def _install_group(jobs: Sequence[Job], means: Means) -> _Results[Installed]:
+    request = Request(package=jobs[0].address.package, wants=tuple(job.want for job in jobs), demands=jobs[0].demands)
+    try:
+        return dict(zip(_names(jobs), install_each(request, means), strict=True))
+    except GetModulesError as error:
+        return dict.fromkeys(_names(jobs), error)
+
+
+def _asking(name: str, ask: Callable[[], T]) -> Callable[[], _Results[T]]:
+    def run() -> _Results[T]:
+        try:
+            return {name: ask()}
+        except GetModulesError as error:
+            return {name: error}
+
+    return run
+
+
+@contextmanager
+def _parents_tidied(jobs: Sequence[Job]) -> Iterator[None]:
+    """Directories above the destinations that are made meanwhile, and are empty in the end, go again.
+
+    Whoever made one cannot: while it fails, another one may still be at work in there.
+    """
+    missing: set[Path] = set()
+    for job in jobs:
+        directory = job.dest.parent
+        while directory not in missing and not os.path.lexists(directory):
+            missing.add(directory)
+            directory = directory.parent
+    try:
+        yield
+    finally:
+        for directory in sorted(missing, key=lambda path: len(path.parts), reverse=True):
+            with suppress(OSError):
+                os.rmdir(directory)
+
+
+# ------------------------------------------------------------------------------------------------ side by side
+
+
+def _run(names: Sequence[str], tasks: Sequence[_Task[T]], means: Means, pace: Pace) -> Outcome[T]:
+    means.progress.planned(len(tasks))
+    results: _Results[T] = {}
+    queue = _Queue(tasks, pace.per_host)
+    running: dict[Future[_Results[T]], _Task[T]] = {}
+    with _executor(pace, len(tasks)) as executor:
+        try:
+            while queue or running:
+                for task in queue.due():
+                    running[executor.submit(task.run)] = task
+                # Looks up often enough to hear an interrupt.
+                for future in wait(running, timeout=_TICK_SECONDS, return_when=FIRST_COMPLETED).done:
+                    queue.ended(running.pop(future))
+                    results.update(future.result())
+        except BaseException:
+            means.cancelled.set()
+            for future in running:
+                future.cancel()
+            wait(running)
+            raise
+    return _outcome(names, results)
+
+
+def _executor(pace: Pace, tasks: int) -> AbstractContextManager[Executor]:
+    if pace.executor is not None:
+        return nullcontext(pace.executor)
+    return ThreadPoolExecutor(max_workers=max(1, min(pace.jobs, tasks)), thread_name_prefix="getmodules")
+
+
+class _Queue(Generic[T]):
+    """Tasks in their order, each when its host has room for it: the wait for one host keeps no other one idle.
+
+    Packages on this machine have no host, and no bound.
+    """
+
+    def __init__(self, tasks: Sequence[_Task[T]], per_host: int) -> None:
+        self._waiting = list(tasks)
+        self._per_host = max(1, per_host)
+        self._busy: Counter[str] = Counter()
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def due(self) -> list[_Task[T]]:
+        due, later = [], []
+        for task in self._waiting:
+            if task.host and self._busy[task.host] >= self._per_host:
+                later.append(task)
+            else:
+                self._busy[task.host] += 1
+                due.append(task)
+        self._waiting = later
+        return due
+
+    def ended(self, task: _Task[T]) -> None:
+        self._busy[task.host] -= 1
+
+
+def _outcome(names: Sequence[str], results: _Results[T]) -> Outcome[T]:
+    done: dict[str, T] = {}
+    failures: list[Failure] = []
+    for name in names:
+        result = results[name]
+        if isinstance(result, GetModulesError):
+            failures.append(Failure(module=name, error=result))
+        else:
+            done[name] = result
+    return Outcome(done=done, failures=tuple(failures))

@@ -1,0 +1,81 @@
+"""``getmodules install``: the modules of a project, as they are locked."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from getmodules.cli.options import Parser, client_of
+from getmodules.cli.project import ERRORS_HELP, add_project, as_json, lines, manifest_of, pace_of, tell
+from getmodules.cli.render import Console, whole
+
+_EPILOG = f"""\
+What getmodules.lock has comes exactly as it was locked. What is new in
+getmodules.toml, or was edited there, is looked up and locked; in CI, --locked
+makes that an error (exit 5). A directory that is as it should be is left
+alone; one that was edited is an error without --force (exit 1). One module
+that fails does not keep the others from being installed, but the lock is then
+not written.
+
+with --json: {{"modules", "lock_written", "errors", "seconds"}}; "modules" is a
+list of {{"name", "action", "package", "subdir", "dest", "h1"}}, where action is
+installed or unchanged.
+{ERRORS_HELP}
+
+examples:
+  getmodules install
+  getmodules install vpc --force
+  getmodules install --locked --json
+  getmodules install --frozen --offline
+"""
+
+
+def parser() -> Parser:
+    made = Parser(
+        usage="getmodules install [NAME...] [OPTION...]",
+        description="Install the modules of getmodules.toml, as getmodules.lock has them.",
+        epilog=_EPILOG,
+    )
+    made.add_argument("names", metavar="NAME", nargs="*", help="only these modules")
+    group = made.add_mutually_exclusive_group()
+    group.add_argument("--locked", action="store_true", help="refuse where manifest and lock differ (exit 5)")
+    group.add_argument("--frozen", action="store_true", help="from the lock alone: the manifest is not read")
+    made.add_argument("--force", action="store_true", help="replace directories that were edited")
+    add_project(made)
+    return made
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    from getmodules.cli import progress
+
+    client, pace, manifest = client_of(options, console), pace_of(options), manifest_of(options)
+    began = time.monotonic()
+    with client, progress.shown(options.progress, client, console) as shown:
+        report = client.install(
+            manifest,
+            names=options.names,
+            locked=options.locked,
+            frozen=options.frozen,
+            force=options.force,
+            pace=pace,
+            progress=shown,
+        )
+    if console.json:
+        modules = [
+            {
+                "name": module.name,
+                "action": module.action,
+                "package": module.package,
+                "subdir": module.subdir,
+                "dest": module.dest,
+                "h1": module.h1,
+            }
+            for module in report.modules
+        ]
+        fields = {"modules": modules, "lock_written": report.locked, "errors": as_json(report.failures)}
+        console.json_line({**fields, "seconds": round(time.monotonic() - began, 3)})
+    elif not console.quiet and report.modules:
+        console.data(lines([(module.action, module.dest, whole(module.package)) for module in report.modules]))
+    if report.locked and not console.quiet:
+        console.labelled("note", "getmodules.lock was written")
+    return tell(report.failures, console)

@@ -1,0 +1,111 @@
+"""``getmodules lock``: what each module of a project is, written down; and whether that still holds."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from getmodules.cli.options import Parser, client_of
+from getmodules.cli.project import ERRORS_HELP, add_project, as_json, lines, manifest_of, pace_of, tell
+from getmodules.cli.render import Console, whole
+from getmodules.errors import ConfigError, LockStaleError, exit_code
+
+if TYPE_CHECKING:
+    from getmodules.client import Client
+    from getmodules.ports import Progress
+    from getmodules.project.reports import LockReport
+
+_EPILOG = f"""\
+Modules that are new in getmodules.toml, or were edited there, are looked up
+and fetched; what is locked stays as it is. Where a module fails, nothing is
+written.
+
+--upgrade looks up everything anew, or only the modules that are named: tags
+that moved, and newer versions. --check writes nothing: it ends with 5 where
+the lock is stale, or where an address means something else than when it was
+locked.
+
+with --json: {{"modules", "written", "errors"}}; "modules" is a list of {{"name",
+"change", "package", "subdir", "dest", "h1", "selected"}}, where change is new,
+changed, unchanged or removed. With --check: {{"stale", "moved", "errors"}};
+"stale" is a list of sentences, "moved" one of {{"name", "source", "locked",
+"now"}}.
+{ERRORS_HELP}
+
+examples:
+  getmodules lock
+  getmodules lock --upgrade
+  getmodules lock --upgrade vpc net
+  getmodules lock --check
+"""
+
+
+def parser() -> Parser:
+    made = Parser(
+        usage="getmodules lock [--upgrade [NAME...]] [--check] [OPTION...]",
+        description="Write down in getmodules.lock what each module of getmodules.toml is.",
+        epilog=_EPILOG,
+    )
+    made.add_argument("names", metavar="NAME", nargs="*", help="with --upgrade: only these modules")
+    group = made.add_mutually_exclusive_group()
+    group.add_argument("--upgrade", action="store_true", help="look up what is locked anew")
+    group.add_argument("--check", action="store_true", help="write nothing; exit 5 where something is stale or moved")
+    add_project(made)
+    return made
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    from getmodules.cli import progress
+
+    if options.names and not options.upgrade:
+        raise ConfigError("names are for --upgrade", hint="getmodules lock --upgrade NAME; without names it is all")
+    with client_of(options, console) as client, progress.shown(options.progress, client, console) as shown:
+        if options.check:
+            return _check(client, options, console, shown)
+        upgrade = tuple(options.names) or options.upgrade
+        report = client.lock(manifest_of(options), upgrade=upgrade, pace=pace_of(options), progress=shown)
+    return told(report, console)
+
+
+def told(report: LockReport, console: Console) -> int:
+    """What changed, and what failed; the exit code."""
+    if console.json:
+        modules = [
+            {
+                "name": module.name,
+                "change": module.change,
+                "package": module.package,
+                "subdir": module.subdir,
+                "dest": module.dest,
+                "h1": module.h1,
+                "selected": module.selected,
+            }
+            for module in report.modules
+        ]
+        console.json_line({"modules": modules, "written": report.written, "errors": as_json(report.failures)})
+    elif not console.quiet and not report.failures:
+        changed = [module for module in report.modules if module.change != "unchanged"]
+        rows = [(module.change, module.name, whole(module.package)) for module in changed]
+        console.data(lines(rows) if rows else "nothing to change: the lock is up to date")
+    return tell(report.failures, console)
+
+
+def _check(client: Client, options: argparse.Namespace, console: Console, shown: Progress) -> int:
+    report = client.check_lock(manifest_of(options), pace=pace_of(options), progress=shown)
+    if console.json:
+        moved = [
+            {"name": each.name, "source": each.source, "locked": each.locked, "now": each.now} for each in report.moved
+        ]
+        console.json_line({"stale": list(report.stale), "moved": moved, "errors": as_json(report.failures)})
+    else:
+        rows = [f"stale  {reason}" for reason in report.stale]
+        rows += [f"moved  {each.name}: locked {each.locked}, now {each.now}" for each in report.moved]
+        if rows:
+            console.data("\n".join(map(whole, rows)))
+        elif not console.quiet and not report.failures:
+            console.data("the lock is up to date")
+    tell(report.failures, console)
+    errors = [failure.error for failure in report.failures]
+    if report.stale or report.moved:
+        errors.append(LockStaleError("the lock is not up to date"))
+    return exit_code(errors)

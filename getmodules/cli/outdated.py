@@ -1,0 +1,77 @@
+"""``getmodules outdated``: what there is besides what is locked."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from getmodules.cli.options import Parser, client_of
+from getmodules.cli.project import ERRORS_HELP, add_project, as_json, manifest_of, pace_of, tell
+from getmodules.cli.render import Console, whole
+
+if TYPE_CHECKING:
+    from getmodules.project.reports import OutdatedModule
+
+_EPILOG = f"""\
+Modules of which there are newer versions, or whose address means something
+else than when it was locked. Nothing is changed: getmodules lock --upgrade
+follows. That something is outdated is no error (exit 0).
+
+with --json: {{"modules", "errors"}}; "modules" is a list of {{"name", "source",
+"current", "version", "newest", "latest", "moved"}}: "newest" is the newest
+version that the manifest allows, "latest" the newest release, "moved" what the
+address means now.
+{ERRORS_HELP}
+
+examples:
+  getmodules outdated
+  getmodules outdated --json
+"""
+
+
+def parser() -> Parser:
+    made = Parser(
+        usage="getmodules outdated [OPTION...]",
+        description="Show which locked modules have newer versions, and which addresses have moved.",
+        epilog=_EPILOG,
+    )
+    add_project(made)
+    return made
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    from getmodules.cli import progress
+
+    with client_of(options, console) as client, progress.shown(options.progress, client, console) as shown:
+        report = client.outdated(manifest_of(options), pace=pace_of(options), progress=shown)
+    if console.json:
+        modules = [_as_json(module) for module in report.modules]
+        console.json_line({"modules": modules, "errors": as_json(report.failures)})
+    elif report.modules:
+        console.data("\n".join(whole(_as_text(module)) for module in report.modules))
+    elif not console.quiet and not report.failures:
+        console.data("everything is up to date")
+    return tell(report.failures, console)
+
+
+def _as_json(module: OutdatedModule) -> dict[str, object]:
+    return {
+        "name": module.name,
+        "source": module.source,
+        "current": module.current,
+        "version": module.version,
+        "newest": module.newest,
+        "latest": module.latest,
+        "moved": module.moved,
+    }
+
+
+def _as_text(module: OutdatedModule) -> str:
+    said = []
+    if module.newest:
+        said.append(f"{module.version} -> {module.newest}")
+    if module.latest and module.latest != module.newest:
+        said.append(f"{module.version}, and {module.latest} exists")
+    if module.moved:
+        said.append(f"moved from {module.current} to {module.moved}")
+    return f"{module.name}: {'; '.join(said)}"

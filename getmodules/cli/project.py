@@ -1,0 +1,92 @@
+"""What the commands of a project have in common: their options, and how modules that failed are told."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from getmodules.cli.options import (
+    Parser,
+    add_cache,
+    add_headers,
+    add_limit,
+    add_network,
+    add_output,
+    add_plugins,
+    add_progress,
+    add_quiet_and_verbose,
+    add_registry,
+)
+from getmodules.cli.render import Console, whole
+from getmodules.errors import ConfigError, GetModulesError, exit_code
+
+if TYPE_CHECKING:
+    from getmodules.batch import Failure, Pace
+
+#: What "errors" is, wherever a command has it.
+ERRORS_HELP = """\
+"errors" is a list of {"module", "code", "message", "hint", "address"}, empty
+where all went well; the exit code is that of the gravest."""
+_MOST_JOBS = 256
+
+
+def add_manifest(parser: Parser) -> None:
+    parser.add_argument(
+        "--manifest",
+        metavar="FILE",
+        default=".",
+        help="the manifest, or the directory that it is in (default: getmodules.toml in the current directory)",
+    )
+
+
+def add_project(parser: Parser) -> None:
+    """What a command has that fetches for a project."""
+    add_manifest(parser)
+    parser.add_argument("-j", "--jobs", metavar="N", help="so many packages at the same time (default: 24)")
+    for add in (add_progress, add_cache, add_registry, add_headers, add_limit, add_network, add_plugins, add_output):
+        add(parser)
+    add_quiet_and_verbose(parser)
+
+
+def manifest_of(options: argparse.Namespace) -> str:
+    if not options.manifest:
+        raise ConfigError("--manifest is empty", hint="is a variable not set?")
+    manifest: str = options.manifest
+    return manifest
+
+
+def pace_of(options: argparse.Namespace) -> Pace | None:
+    from getmodules.batch import Pace
+
+    text = options.jobs
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= _MOST_JOBS):
+        raise ConfigError(f"--jobs takes a number from 1 to {_MOST_JOBS}, not {whole(text)!r}")
+    return Pace(jobs=int(text))
+
+
+def tell(failures: Iterable[Failure], console: Console) -> int:
+    """The errors for people, those of one package together; the exit code of all of them."""
+    modules: dict[GetModulesError, list[str]] = {}
+    for failure in failures:
+        modules.setdefault(failure.error, []).append(failure.module)
+    for error, names in modules.items():
+        console.error(error, about=", ".join(names))
+    return exit_code(modules)
+
+
+def as_json(failures: Iterable[Failure]) -> list[dict[str, str | None]]:
+    return [{"module": failure.module, **failure.error.as_json()} for failure in failures]
+
+
+def lines(rows: Sequence[Sequence[str]]) -> str:
+    """``rows`` as aligned columns; the last one as long as it likes."""
+    if not rows:
+        return ""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    return "\n".join(
+        "  ".join((*(f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)), row[-1])).rstrip()
+        for row in rows
+    )

@@ -1,0 +1,81 @@
+"""``getmodules verify``: what is on the disk against the lock."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from getmodules.cli.options import Parser, add_output, add_plugins, add_quiet_and_verbose, client_of
+from getmodules.cli.project import add_manifest, manifest_of
+from getmodules.cli.render import Console, whole
+from getmodules.errors import VerificationError
+
+if TYPE_CHECKING:
+    from getmodules.project.reports import Differences, VerifiedModule
+
+_EPILOG = """\
+Nobody is asked and nothing is changed; the manifest is not read. Which files
+differ is told where the package is in the cache or on this machine. A module
+that is missing or was modified: exit 3.
+
+with --json: {"modules": [{"name", "dest", "state", "h1", "found", "modified",
+"missing", "extra"}]}, where state is ok, modified or missing; the last three
+are lists of files, or null where they are not known.
+
+examples:
+  getmodules verify
+  getmodules verify vpc --json
+"""
+
+
+def parser() -> Parser:
+    made = Parser(
+        usage="getmodules verify [NAME...] [OPTION...]",
+        description="Compare the installed modules with getmodules.lock, file by file.",
+        epilog=_EPILOG,
+    )
+    made.add_argument("names", metavar="NAME", nargs="*", help="only these modules")
+    add_manifest(made)
+    add_plugins(made)
+    add_output(made)
+    add_quiet_and_verbose(made)
+    return made
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    from getmodules.cli.progress import Attentive, Notices
+
+    client = client_of(options, console)
+    report = client.verify(manifest_of(options), names=options.names, progress=Attentive(Notices(console)))
+    if console.json:
+        console.json_line({"modules": [_as_json(module) for module in report.modules]})
+    else:
+        shown = [module for module in report.modules if not console.quiet or module.state != "ok"]
+        if shown:
+            console.data("\n".join(line for module in shown for line in _as_lines(module)))
+    return 0 if report.ok else VerificationError.exit_code
+
+
+def _as_json(module: VerifiedModule) -> dict[str, object]:
+    found = module.differences
+    return {
+        "name": module.name,
+        "dest": module.dest,
+        "state": module.state,
+        "h1": module.h1,
+        "found": module.found,
+        "modified": None if found is None else list(found.modified),
+        "missing": None if found is None else list(found.missing),
+        "extra": None if found is None else list(found.extra),
+    }
+
+
+def _as_lines(module: VerifiedModule) -> list[str]:
+    return [f"{module.state:8}  {module.dest}", *_files(module.differences)]
+
+
+def _files(found: Differences | None) -> list[str]:
+    if found is None:
+        return []
+    kinds = (("modified", found.modified), ("missing", found.missing), ("extra", found.extra))
+    return [f"  {what:8}  {whole(name)}" for what, names in kinds for name in names]

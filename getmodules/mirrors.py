@@ -1,0 +1,91 @@
+"""Asking somewhere else for what keeps its address: a mirror changes where bytes come from, and nothing else.
+
+Pins, locks and the cache know the address that was written; a mirror that has other content fails at the gates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Self
+
+from getmodules.address import check_url
+from getmodules.errors import AddressError, ConfigError
+from getmodules.model import PackageAddress
+from getmodules.redact import printable, redact_address
+from getmodules.values import field, replace, valueclass
+
+MIRRORS_VARIABLE = "GETMODULES_MIRRORS"
+
+
+@valueclass(kw_only=False)
+class Mirrors:
+    """From the beginnings of URLs to those that are asked in their place; the longest that fits counts."""
+
+    table: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def of(cls, table: Mapping[str, str]) -> Self:
+        cleaned: dict[str, str] = {}
+        for there, here in table.items():
+            start, end = _checked(there), _checked(here)
+            if start.partition(":")[0] != end.partition(":")[0] and not _more_secure(start, end):
+                raise ConfigError(
+                    f"{_shown(here)} cannot stand in for {_shown(there)}: it has another scheme",
+                    hint="a mirror has the scheme of what it mirrors",
+                )
+            cleaned[start] = end
+        return cls(cleaned)
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str]) -> Self:
+        """``GETMODULES_MIRRORS="oci://ghcr.io=oci://mirror.example/ghcr …"``, separated by blanks."""
+        return cls().with_words(environ.get(MIRRORS_VARIABLE, "").split(), MIRRORS_VARIABLE)
+
+    def with_words(self, words: Iterable[str], where: str) -> Self:
+        """With what is written ``URL=URL``; that beats what is there."""
+        table = dict(self.table)
+        for word in words:
+            there, equals, here = word.partition("=")
+            if not equals:
+                raise ConfigError(f"{where} {_shown(word)} is not URL=URL", hint="as in oci://ghcr.io=oci://my.mirror")
+            table[there] = here
+        return type(self).of(table)
+
+    def asked(self, package: PackageAddress) -> PackageAddress:
+        """What is asked for in the place of ``package``."""
+        fitting = [start for start in self.table if _begins(package.url, start)]
+        if not fitting:
+            return package
+        start = max(fitting, key=len)
+        return replace(package, url=self.table[start] + package.url.removeprefix(start))
+
+    def meant(self, package: PackageAddress, answer: PackageAddress) -> PackageAddress:
+        """What ``answer`` is called, which came for ``package``: a mirror has no say in what things are called."""
+        asked = self.asked(package)
+        if asked is package:
+            return answer
+        return replace(answer, url=package.url)
+
+
+def _begins(url: str, start: str) -> bool:
+    return url == start or url.startswith(f"{start}/")
+
+
+def _more_secure(start: str, end: str) -> bool:
+    return start.startswith("http://") and end.startswith("https://")
+
+
+def _checked(text: str) -> str:
+    try:
+        url = check_url(text)
+    except AddressError as error:
+        raise ConfigError(f"{_shown(text)} is no URL: {error.message}", hint=error.hint) from error
+    if not url.host or url.userinfo:
+        raise ConfigError(
+            f"{_shown(text)} cannot be mirrored or be a mirror", hint="write scheme://HOST or scheme://HOST/PATH"
+        )
+    return str(url).rstrip("/")
+
+
+def _shown(text: str) -> str:
+    return repr(printable(redact_address(text)))

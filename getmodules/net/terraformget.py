@@ -1,0 +1,94 @@
+"""``X-Terraform-Get`` and ``<meta name="terraform-get">``: how a web address says where a module really is.
+
+The header is what counts; a page is looked into only when it is HTML, up to the end of its head, and not far.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urljoin
+
+from getmodules.address import parse
+from getmodules.errors import AddressError, UnsafeContentError
+from getmodules.redact import printable, redact_address
+
+HEADER = "X-Terraform-Get"
+#: What tells a server that asks are a module's, and not a browser's.
+ARGUMENT = "terraform-get"
+#: Where the head of a page must be over.
+PAGE_BYTES = 64 << 10
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+
+#: A tag with its attributes; a ``>`` may stand in a quoted one.
+_TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][^\s/>]*+)(?P<attributes>(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+)>")
+_ATTRIBUTE = re.compile(
+    r"(?P<name>[^\s\"'<>/=]++)(?:\s*+=\s*+(?:\"(?P<a>[^\"]*+)\"|'(?P<b>[^']*+)'|(?P<c>[^\s\"'<>]++)))?"
+)
+#: What is in these is no markup.
+_OPAQUE = frozenset({"script", "style", "title", "template", "noscript", "textarea", "xmp", "iframe"})
+_NO_PATH = ("/", "./", "../")
+
+
+def location_in_page(page: str) -> str | None:
+    """What the first ``<meta name="terraform-get">`` of the page's head names.
+
+    Every step goes forward, and what has no end ends the search: no page is worth more time than its length.
+    """
+    at = 0
+    while (at := page.find("<", at)) >= 0:
+        if page.startswith("<!--", at):
+            at = _behind(page, "-->", at)
+        elif page.startswith(("<!", "<?"), at):
+            at = _behind(page, ">", at)
+        else:
+            tag = _TAG.match(page, at)
+            if tag is None:
+                return None
+            name, at = tag["name"].lower(), tag.end()
+            if name == "body" or (tag["end"] and name in ("head", "html")):
+                return None
+            if name in _OPAQUE and not tag["end"]:
+                end = re.compile(f"</{name}", re.IGNORECASE).search(page, at)
+                at = len(page) if end is None else end.end()
+            elif name == "meta":
+                found = _attributes(tag["attributes"])
+                if found.get("name", "").lower() == ARGUMENT:
+                    return found.get("content", "").strip() or None
+    return None
+
+
+def _behind(page: str, mark: str, start: int) -> int:
+    found = page.find(mark, start)
+    return len(page) if found < 0 else found + len(mark)
+
+
+def _attributes(text: str) -> dict[str, str]:
+    """Of two of one name the first counts, as for browsers."""
+    from html import unescape
+
+    found: dict[str, str] = {}
+    for each in _ATTRIBUTE.finditer(text):
+        value = each["a"] or each["b"] or each["c"] or ""
+        found.setdefault(each["name"].lower(), unescape(value))
+    return found
+
+
+def absolute(location: str, url: str) -> str:
+    """``location`` as an address for the detectors; a path is one on the server that named it, never one here.
+
+    ``url`` is where the answer came from; of its query nothing is kept.
+    """
+    if not location.startswith(_NO_PATH) or location.startswith("//"):
+        return location
+    try:
+        parts = parse(location)
+    except AddressError as error:
+        raise UnsafeContentError(
+            f"the server sent us on to an address that cannot be used: {error.message}",
+            part="elsewhere",
+            address=printable(redact_address(location), 500),
+        ) from error
+    package = urljoin(url.partition("?")[0], parts.body)
+    subdir = location.partition("?")[0][len(parts.body) :]
+    query = location[len(parts.body) + len(subdir) :]
+    return f"{package}{subdir}{query}"

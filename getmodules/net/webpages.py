@@ -1,0 +1,61 @@
+"""What it looks like when a web page arrives where an archive was wanted, and what to write instead."""
+
+from __future__ import annotations
+
+import re
+
+from getmodules.address import Url
+from getmodules.errors import UnsupportedContentError
+
+#: No archive begins in this way: its first bytes are a number, or the name of a file.
+_MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype|!--|\?xml|html|head|body|title|script)", re.IGNORECASE)
+_OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*+[\[{]")
+_TEXT = re.compile(r"text/.*|application/(?:(?:.+\+)?(?:json|xml)|xhtml\+xml)", re.IGNORECASE)
+
+#: Hosts of git repositories: how many parts of a path name one there, and what stands before a branch.
+_FORGES = {
+    "github.com": re.compile(r"/(?P<repository>[^/]+/[^/]+)(?:/(?:tree|blob)/(?P<ref>[^/]+)(?P<subdir>/.*)?)?/?"),
+    "gitlab.com": re.compile(
+        r"/(?P<repository>[^/]+(?:/(?!-/)[^/]+)+)(?:/-/(?:tree|blob)/(?P<ref>[^/]+)(?P<subdir>/.*)?)?/?"
+    ),
+    "bitbucket.org": re.compile(r"/(?P<repository>[^/]+/[^/]+)(?:/src/(?P<ref>[^/]+)(?P<subdir>/.*)?)?/?"),
+    "codeberg.org": re.compile(
+        r"/(?P<repository>[^/]+/[^/]+)(?:/src/(?:branch|tag|commit)/(?P<ref>[^/]+)(?P<subdir>/.*)?)?/?"
+    ),
+}
+
+
+def is_page(beginning: bytes, media_type: str | None) -> bool:
+    """Whether a body that begins so is something to read, whatever its name says."""
+    if _MARKUP.match(beginning):
+        return True
+    return media_type is not None and _TEXT.fullmatch(media_type) is not None and _OBJECT.match(beginning) is not None
+
+
+def page_instead(url: Url, subdir: str, host: str, media_type: str | None) -> UnsupportedContentError:
+    """The error. ``host`` is who answered in the end; ``media_type`` is safe to show."""
+    said = f"Content-Type: {media_type}" if media_type else "without a Content-Type"
+    repository = git_spelling(url, subdir)
+    if repository is not None:
+        hint = f"for the git repository: {repository}"
+    else:
+        hint = f"does it want a login? If it is a git repository: git::{_shown(url)}"
+    return UnsupportedContentError(
+        f"{host} answered with a web page ({said}), and an archive was wanted", part="web-page", hint=hint
+    )
+
+
+def git_spelling(url: Url, subdir: str = "") -> str | None:
+    """How a page of one of the well-known hosts is written as the repository that it shows."""
+    pattern = _FORGES.get(url.host.removeprefix("www."))
+    match = pattern.fullmatch(url.path) if pattern is not None else None
+    if match is None:
+        return None
+    repository = match["repository"].removesuffix(".git")
+    below = "/".join(filter(None, ((match["subdir"] or "").strip("/"), subdir)))
+    ref = f"?ref={match['ref']}" if match["ref"] else ""
+    return f"git::https://{url.host.removeprefix('www.')}/{repository}.git{f'//{below}' if below else ''}{ref}"
+
+
+def _shown(url: Url) -> str:
+    return str(url._replace(userinfo=""))

@@ -1,0 +1,186 @@
+"""One address of the web, asked for what lies there: an archive, a file, or where else to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from posixpath import basename
+from urllib.parse import unquote
+
+from getmodules.address import check_url
+from getmodules.errors import AuthenticationError, NetworkError, NotFoundError, UnsafeContentError
+from getmodules.model import Blob, Elsewhere, PackageAddress, Shape, Unchanged
+from getmodules.net.access import access_to, secret_arguments
+from getmodules.net.download import Download, strong_validator
+from getmodules.net.reach import no_further_in_than
+from getmodules.net.session import Call, Session
+from getmodules.net.terraformget import ARGUMENT, HEADER, HTML_TYPES, PAGE_BYTES, absolute, location_in_page
+from getmodules.net.webpages import git_spelling, is_page, page_instead
+from getmodules.net.wire import Answer, shown_host
+from getmodules.ports import Context
+from getmodules.redact import redact_address
+from getmodules.values import replace
+
+#: How much of a body shows whether it is a page.
+_BEGINNING = 64
+_LONGEST_VALIDATOR = 1_024
+
+
+class WebSource:
+    """``subdir`` is for hints: what is wanted of the package."""
+
+    def __init__(self, package: PackageAddress, subdir: str, context: Context) -> None:
+        self._url = check_url(package.url)
+        self._subdir = subdir
+        self._kept = _conditions(context.validator(package))
+        self._context = context
+        self._session: Session = context.network.session()
+        self._secrets = secret_arguments(package.arguments)
+        self._access = access_to(self._url, self._secrets, context, self._session.settings)
+        query = package.arguments.query
+        if self._asks_where and ARGUMENT not in package.arguments:
+            query = f"{query}&{ARGUMENT}=1" if query else f"{ARGUMENT}=1"
+        url = self._url._replace(userinfo="", path=self._url.path or "/")
+        self._call = Call(
+            method="GET",
+            url=f"{url}?{query}" if query else str(url),
+            grant=self._access.grant,
+            accept=frozenset({401, 403, 304} if self._kept else {401, 403}),
+        )
+
+    @property
+    def _asks_where(self) -> bool:
+        """Where the address says that an archive or a file lies there, no server is asked for another one."""
+        return self._context.shape is Shape.PACKAGE
+
+    def result(self) -> Blob | Elsewhere | Unchanged:
+        answer = self._first()
+        try:
+            if self._asks_where and (elsewhere := self._elsewhere(answer)) is not None:
+                answer.close()
+                return elsewhere
+            if answer.status == 304:
+                answer.close()
+                return Unchanged()
+            if answer.status != 200:
+                raise NetworkError(f"{shown_host(answer.url)} answered {answer.status}, which brings no file")
+            return self._blob(answer)
+        except BaseException:
+            answer.close()
+            raise
+
+    def _first(self) -> Answer:
+        try:
+            return self._send(self._kept)
+        except NotFoundError as error:
+            repository = git_spelling(self._url, self._subdir)
+            if repository is not None:
+                error.hint = f"for the git repository: {repository}"
+            raise
+
+    def _send(self, headers: Mapping[str, str]) -> Answer:
+        call = replace(self._call, headers=headers)
+        answer = self._session.send(call, self._context)
+        if answer.status in (401, 403):
+            error = self._access.refused(call, answer)
+            answer.close()
+            raise self._with_spelling(error)
+        return answer
+
+    def _with_spelling(self, error: AuthenticationError) -> AuthenticationError:
+        """A signature is of the query as it was signed."""
+        if self._asks_where and self._secrets:
+            error.hint = f"{error.hint}; archive=FORMAT sends the query as it is, without {ARGUMENT}=1"
+        return error
+
+    # -------------------------------------------------------------------------------------- what was answered
+
+    def _elsewhere(self, answer: Answer) -> Elsewhere | None:
+        location = answer.headers.get(HEADER, "").strip() or None
+        if location is None and answer.status == 200 and _bare_type(answer).lower() in HTML_TYPES:
+            page = answer.read_some(PAGE_BYTES).decode("utf-8", "replace")
+            location = location_in_page(page)
+            if location is None:
+                raise self._page(answer)
+        if location is None:
+            return None
+        shown = redact_address(location)
+        if answer.mask(shown) != shown:
+            # It would stand in every message, every log and every pin from here on.
+            raise UnsafeContentError(
+                f"{shown_host(answer.url)} sent us on to an address with our own credentials in it", part="elsewhere"
+            )
+        check = no_further_in_than(answer.address, partial(_too_far_in, shown_host(answer.url)))
+        return Elsewhere(address=absolute(location, answer.url), check_address=check)
+
+    def _blob(self, answer: Answer) -> Blob:
+        body = Download(self._send, self._session, self._context, first=answer)
+        is_file = self._context.shape is Shape.FILE
+        return Blob(
+            chunks=body if is_file else _Judged(body, partial(self._judge, answer)),
+            size=answer.length,
+            name=unquote(basename(self._url.path)) or None,
+            media_type=_media_type(answer),
+            validator=_validator(answer),
+        )
+
+    def _judge(self, answer: Answer, beginning: bytes) -> None:
+        if is_page(beginning, _media_type(answer)):
+            raise self._page(answer)
+
+    def _page(self, answer: Answer) -> Exception:
+        return page_instead(self._url, self._subdir, shown_host(answer.url), _media_type(answer))
+
+
+#: What a server calls a version of a file, and how it is asked whether that is still the one.
+_CONDITIONS = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
+
+
+def _conditions(validator: Mapping[str, str]) -> Mapping[str, str]:
+    return {_CONDITIONS[name]: value for name, value in validator.items() if name in _CONDITIONS}
+
+
+def _validator(answer: Answer) -> Mapping[str, str]:
+    """Only what promises the same bytes, and nothing that has a secret of ours in it."""
+    found = strong_validator(answer)
+    if found is None or len(found[1]) > _LONGEST_VALIDATOR or answer.mask(found[1]) != found[1]:
+        return {}
+    return dict([found])
+
+
+def _bare_type(answer: Answer) -> str:
+    return answer.headers.get("Content-Type", "").partition(";")[0].strip()
+
+
+def _media_type(answer: Answer) -> str | None:
+    """As it may be shown: a server may put our own secrets there."""
+    return answer.shown(_bare_type(answer)).lower() or None
+
+
+def _too_far_in(host: str, kind: str, address: str) -> UnsafeContentError:
+    return UnsafeContentError(
+        f"{host} sent us on to the {kind} address {address}, which is further in than it is itself", part="elsewhere"
+    )
+
+
+class _Judged:
+    """A body whose beginning is looked at before anybody gets it."""
+
+    def __init__(self, body: Download, judge: Callable[[bytes], None]) -> None:
+        self._body = body
+        self._judge = judge
+
+    def __iter__(self) -> Iterator[bytes]:
+        beginning = b""
+        pieces = iter(self._body)
+        for piece in pieces:
+            beginning += piece
+            if len(beginning) >= _BEGINNING:
+                break
+        self._judge(beginning)
+        if beginning:
+            yield beginning
+        yield from pieces
+
+    def close(self) -> None:
+        self._body.close()

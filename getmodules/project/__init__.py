@@ -1,0 +1,1 @@
+"""What ``getmodules.toml`` and ``getmodules.lock`` mean: a project's modules, pinned, installed and verified."""

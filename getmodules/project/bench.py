@@ -1,0 +1,99 @@
+"""What work on one project is done with: where it is, what its addresses mean, and the means of fetching."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from getmodules.batch import Pace
+from getmodules.detection import detect
+from getmodules.errors import ConfigError, InstallError
+from getmodules.model import ModuleAddress
+from getmodules.oserrors import translated
+from getmodules.pipeline import Means
+from getmodules.privatedir import PrivateDirectory
+from getmodules.project.document import nearest_hint
+from getmodules.project.files import write_file
+from getmodules.project.lockfile import Lock, format_lock, read_lock
+from getmodules.project.manifest import Manifest, Place
+from getmodules.project.state import State
+from getmodules.redact import printable
+from getmodules.values import valueclass
+
+
+@valueclass
+class Bench:
+    place: Place
+    means: Means
+    pace: Pace
+    #: What the manifest says; ``None`` where it is not to be read.
+    wanted: Manifest | None = None
+    #: In which registry ``namespace/name/system`` is a module.
+    registry: str | None = None
+
+    def detect(self, source: str) -> ModuleAddress:
+        """Relative sources start where the manifest and the lock are, wherever that is today."""
+        return detect(source, self.means.catalog, base=os.fspath(self.place.directory), registry=self.registry).address
+
+    def checkpoint(self) -> None:
+        if self.means.cancelled.is_set():
+            raise InstallError("cancelled", part="cancelled")
+
+    @property
+    def state(self) -> State:
+        return State(self.place.directory, self.means.sweeper)
+
+    def manifest(self) -> Manifest:
+        assert self.wanted is not None, "this work leaves the manifest unread"
+        return self.wanted
+
+    def lock(self) -> Lock | None:
+        return read_lock(self.place.lock)
+
+    def write_lock(self, lock: Lock) -> bool:
+        """Whether there was anything to write."""
+        text = format_lock(lock)
+        try:
+            unchanged = self.place.lock.read_bytes() == text.encode()
+        except OSError:
+            unchanged = False
+        if not unchanged:
+            write_file(self.place.lock, text, self.means.sweeper)
+        return not unchanged
+
+    def dest(self, dest: str) -> Path:
+        """Where a module goes; never through a link to somewhere outside of the project."""
+        path = self.place.directory / dest
+        root = os.path.realpath(self.place.directory)
+        if os.path.commonpath([root, os.path.realpath(path.parent)]) != root:
+            raise InstallError(
+                f"the destination {printable(dest, 500)} lies behind a link that leaves the project",
+                part="protected",
+                hint="replace the link by a directory, or give the module another dest",
+            )
+        return path
+
+
+def chosen(names: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
+    """``names``, each of which must be known; where there are none, all of them."""
+    known = tuple(known)
+    wanted = tuple(dict.fromkeys(names))
+    for name in wanted:
+        if name not in known:
+            raise ConfigError(f"there is no module {printable(name, 80)!r}", hint=nearest_hint(name, known))
+    return wanted or known
+
+
+@contextmanager
+def private_directory(bench: Bench) -> Iterator[Path]:
+    """Beside the manifest, where there is room for modules; removed at the end, by the next run if need be."""
+    bench.means.sweeper.sweep(bench.place.directory)
+    private = PrivateDirectory(bench.place.directory)
+    try:
+        with translated("cannot make a private directory in the project"):
+            private.create()
+        yield private.path
+    finally:
+        private.remove()

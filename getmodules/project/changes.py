@@ -1,0 +1,57 @@
+"""``add`` and ``remove``: one change of the manifest, with what that means for the lock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from getmodules.errors import ConfigError
+from getmodules.project.bench import Bench
+from getmodules.project.document import read_text, shown_path
+from getmodules.project.edit import with_module, without_module
+from getmodules.project.files import write_file
+from getmodules.project.lock import lock_manifest
+from getmodules.project.lockfile import Lock
+from getmodules.project.manifest import Manifest, parse_manifest
+from getmodules.project.reports import LockReport
+from getmodules.values import field, valueclass
+
+
+@valueclass(kw_only=False, frozen=False)
+class Addition:
+    name: str
+    entry: Mapping[str, str]
+    _text: str = field(default="", init=False)
+
+    def edited(self, path: Path) -> Manifest:
+        """The manifest as it is to be; nothing is written yet."""
+        self._text = with_module(read_text(path) or "", self.entry, self.name, path)
+        return parse_manifest(self._text, path)
+
+    def settle(self, bench: Bench) -> LockReport:
+        """The lock first, since that is what can fail: a manifest is never left with a module that does not work."""
+        with bench.state.alone(bench.means.progress, bench.checkpoint):
+            report = lock_manifest(bench.manifest(), None, bench)
+            if not report.failures:
+                write_file(bench.place.manifest, self._text, bench.means.sweeper)
+            return report
+
+
+@valueclass(kw_only=False, frozen=False)
+class Removal:
+    name: str
+    _text: str = field(default="", init=False)
+
+    def edited(self, path: Path) -> Manifest:
+        text = read_text(path)
+        if text is None:
+            raise ConfigError(f"there is no {shown_path(path)}")
+        self._text = without_module(text, self.name, path)
+        return parse_manifest(self._text, path)
+
+    def settle(self, bench: Bench) -> None:
+        with bench.state.alone(bench.means.progress, bench.checkpoint):
+            lock = bench.lock()
+            if lock is not None and self.name in lock.modules:
+                bench.write_lock(Lock.of(lock.entry(name) for name in lock.modules if name != self.name))
+            write_file(bench.place.manifest, self._text, bench.means.sweeper)

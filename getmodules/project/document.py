@@ -1,0 +1,231 @@
+"""TOML from files that people edit and version control merges: read with bounds, and with errors that say where.
+
+What is read is a :class:`Table`: it knows which of its keys were asked for, so that one that nobody knows is an
+error that names the nearest known one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from getmodules.errors import ConfigError
+from getmodules.limits import MIB
+from getmodules.redact import printable, redact, redact_address
+from getmodules.values import field, valueclass
+
+T = TypeVar("T")
+
+#: Room for tens of thousands of modules, not for a flood.
+MAX_BYTES = 16 * MIB
+_MERGE_MARKER = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: .*)?$|^={7}\r?$", re.MULTILINE)
+_WHERE = re.compile(r"(?P<what>.*) \(at line (?P<line>\d+), column (?P<column>\d+)\)", re.DOTALL)
+#: tomllib looks at every beginning of a dotted key, and at every part of each.
+_MOST_DOTS = 100
+_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+def read_text(path: Path) -> str | None:
+    """The text of the file; ``None`` where there is none."""
+    shown = shown_path(path)
+    try:
+        descriptor = os.open(path, _OPEN_FLAGS)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise _unreadable(shown, error) from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ConfigError(f"{shown} is not a file")
+        with open(descriptor, "rb", closefd=False) as file:
+            raw = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise _unreadable(shown, error) from error
+    finally:
+        os.close(descriptor)
+    if len(raw) > MAX_BYTES:
+        raise ConfigError(f"{shown} is larger than {MAX_BYTES:,} bytes", hint="this bound is fixed")
+    try:
+        return raw.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{shown}, line {line}: this is not UTF-8", hint="save the file as UTF-8") from None
+
+
+def shown_path(path: Path) -> str:
+    return printable(os.fspath(path), 1000)
+
+
+def _unreadable(shown: str, error: OSError | ValueError) -> ConfigError:
+    reason = getattr(error, "strerror", None) or "the path is not possible"
+    return ConfigError(f"cannot read {shown}: {reason}")
+
+
+def parse(text: str, shown: str) -> Table:
+    """``text`` as a table; ``shown`` names the file in errors."""
+    marker = _MERGE_MARKER.search(text)
+    if marker is not None:
+        line = text.count("\n", 0, marker.start()) + 1
+        raise ConfigError(
+            f"{shown}, line {line}: there is a conflict of a merge that nobody has resolved",
+            hint="keep one of the two sides, or both, and remove the lines with <<<<<<<, ======= and >>>>>>>",
+        )
+    _refuse_endless_keys(text, shown)
+    try:
+        return Table(file=shown, name="", values=tomllib.loads(text))
+    except RecursionError:
+        raise ConfigError(f"{shown} is nested too deeply") from None
+    except ValueError as error:  # what it raises for a number of 5,000 digits is no TOMLDecodeError
+        raise _syntax(str(error), shown) from None
+
+
+def _refuse_endless_keys(text: str, shown: str) -> None:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count(".") > _MOST_DOTS and any(part.count(".") > _MOST_DOTS for part in line.split("=")):
+            raise ConfigError(f"{shown}, line {number}: more than {_MOST_DOTS} dots in one key or value")
+
+
+def _syntax(said: str, shown: str) -> ConfigError:
+    match = _WHERE.fullmatch(said)
+    place = f", line {match['line']}, column {match['column']}" if match else ""
+    what = match["what"] if match else said
+    return ConfigError(
+        f"{shown}{place}: {printable(redact(what[:1].lower() + what[1:]))}", hint="the file is TOML: https://toml.io"
+    )
+
+
+@valueclass(kw_only=False, frozen=False)
+class Table:
+    """One table of a file. ``name`` is what stands in its brackets; empty for the file itself."""
+
+    file: str
+    name: str
+    values: Mapping[str, Any]
+    #: The keys that were asked for: those that may be there.
+    _known: dict[str, None] = field(default_factory=dict)
+    #: In which line it begins, where that is known.
+    line: int | None = None
+
+    @property
+    def where(self) -> str:
+        place = self.file if self.line is None else f"{self.file}, line {self.line}"
+        return f"{place}: [{self.name}]" if self.name else place
+
+    def refuse(self, key: str, what: str, hint: str | None = None) -> NoReturn:
+        raise ConfigError(f"{self.where}: {key} {what}" if key else f"{self.where}: {what}", hint=hint)
+
+    def has(self, key: str) -> bool:
+        return key in self.values
+
+    def text(self, key: str) -> str | None:
+        """A string that is neither empty nor unprintable, or ``None`` where the key is not there."""
+        value = self._value(key, str, "a string")
+        if value is None:
+            return None
+        if not value or not value.isprintable():
+            self.refuse(key, "is empty" if not value else "has characters that cannot be seen")
+        return value
+
+    def needed(self, key: str) -> str:
+        value = self.text(key)
+        if value is None:
+            self.refuse("", f"there is no {key}")
+        return value
+
+    def flag(self, key: str) -> bool:
+        return bool(self._value(key, bool, "true or false"))
+
+    def number(self, key: str) -> int | None:
+        """A number that is not negative."""
+        value = self._value(key, int, "a whole number")
+        if value is not None and (isinstance(value, bool) or value < 0):
+            self.refuse(key, "is not a whole number")
+        return value
+
+    def table(self, key: str) -> Table:
+        """The table under ``key``; an empty one where it is not there."""
+        values = self._value(key, dict, f"a table: write [{self._below(key)}]")
+        return Table(self.file, self._below(key), values or {})
+
+    def tables(self, key: str) -> tuple[Table, ...]:
+        """The tables of an array: ``[[key]]``."""
+        values = self._value(key, list, f"a list of tables: write [[{key}]]")
+        if values is None:
+            return ()
+        if not all(isinstance(value, dict) for value in values):
+            self.refuse(key, f"is not a list of tables: write [[{key}]]")
+        return tuple(Table(self.file, self._below(key), value) for value in values)
+
+    def entries(self) -> Iterator[tuple[str, Table]]:
+        """Each key with the table under it, for a table of names that people choose."""
+        for key in self.values:
+            yield key, self.table(key)
+
+    def strings(self) -> Iterator[tuple[str, str]]:
+        """Each key with the string under it."""
+        for key in self.values:
+            yield key, self.needed(key)
+
+    def checked(self, key: str, parse: Callable[[str], T]) -> T | None:
+        """What ``parse`` makes of a string; its ``ConfigError`` then says where that stands."""
+        value = self.text(key)
+        if value is None:
+            return None
+        try:
+            return parse(value)
+        except ConfigError as error:
+            raise ConfigError(f"{self.where}: {key}: {error.message}", hint=error.hint) from error.__cause__
+
+    def finish(self, *also: str) -> None:
+        """Refuse a key that nobody asked for."""
+        known = [*self._known, *also]
+        for key in self.values:
+            if key not in known:
+                shown = printable(redact_address(key), 80)
+                self.refuse("", f"there is no key {shown!r} here", nearest_hint(key, known))
+
+    def _value(self, key: str, kind: type[T], what: str) -> T | None:
+        self._known[key] = None
+        value = self.values.get(key)
+        if value is not None and not isinstance(value, kind):
+            self.refuse(printable(key, 80), f"is not {what}")
+        return value
+
+    def _below(self, key: str) -> str:
+        spelled = toml_key(key)
+        return f"{self.name}.{spelled}" if self.name else spelled
+
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+
+
+def toml_key(key: str) -> str:
+    """``key`` as it is written in a header or before an equals sign; made harmless where it could be anything."""
+    return key if _BARE_KEY.fullmatch(key) else f'"{printable(redact_address(key), 80)}"'
+
+
+def nearest_hint(name: str, known: Iterable[str]) -> str:
+    known = list(known)
+    near = difflib.get_close_matches(name, known, n=1)
+    if near:
+        return f"did you mean {near[0]}?"
+    return f"known: {', '.join(known)}" if known else "nothing can stand here"
+
+
+def toml_string(text: str) -> str:
+    """``text`` as a basic string of TOML, exactly."""
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    return f"\\u{ord(character):04X}" if ord(character) < 0x10000 else f"\\U{ord(character):08X}"

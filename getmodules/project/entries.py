@@ -1,0 +1,138 @@
+"""Between the lock's entries and the pipeline: what was installed, written down; and what is written down, as a job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from getmodules import demands as demanded
+from getmodules.address import join_subdirs, parse
+from getmodules.batch import Job
+from getmodules.detection import is_local
+from getmodules.errors import ConfigError, GetModulesError
+from getmodules.model import Demand, Gate, ModuleAddress, PackageAddress
+from getmodules.project.bench import Bench
+from getmodules.project.lockfile import LockedModule, LockedPackage
+from getmodules.project.names import LOCK_NAME
+from getmodules.project.selection import Target
+from getmodules.redact import MASK, printable
+from getmodules.results import Installed
+from getmodules.values import replace
+
+_BY = "the lock"
+
+
+def fresh_job(target: Target, dest: Path, *, force: bool = False) -> Job:
+    """To find out what ``target`` is: nothing is known of it but what the manifest expects."""
+    by_tree, others = _split(demanded.of_expectation(target.entry.expect))
+    return Job(
+        name=target.entry.name,
+        address=target.address,
+        dest=dest,
+        source=target.entry.source,
+        demands=others,
+        tree_demands=by_tree,
+        force=force,
+    )
+
+
+def locked_job(module: LockedModule, package: LockedPackage, bench: Bench, dest: Path, *, force: bool = False) -> Job:
+    """To bring exactly what is locked, or nothing."""
+    address = locked_address(module, package, bench)
+    by_tree, others = _split(demanded.of_expectation(module.expect))
+    return Job(
+        name=module.name,
+        address=address,
+        dest=dest,
+        source=module.source,
+        demands=(*_package_demands(package), *others),
+        tree_demands=(_demand(Gate.TREE, module.h1), *by_tree),
+        force=force,
+    )
+
+
+def locked_address(module: LockedModule, package: LockedPackage, bench: Bench) -> ModuleAddress:
+    address = bench.detect(package.address)
+    if address.package.getter != package.getter:
+        raise ConfigError(
+            f"{LOCK_NAME}: the package {printable(package.address, 500)!r} is of the getter {address.package.getter},"
+            f" and not of {printable(package.getter, 80)!r}",
+            hint=f"was the file edited? getmodules lock --upgrade {module.name} makes the entry anew",
+        )
+    return replace(address, subdir=join_subdirs(address.subdir, module.subdir))
+
+
+def _package_demands(package: LockedPackage) -> tuple[Demand, ...]:
+    found = []
+    # Where the id is the digest of the bytes, or of the tree, it is demanded there: the pin does not know it yet.
+    if package.id != package.archive and not package.id.startswith("h1:"):
+        found.append(_demand(Gate.PIN, package.id))
+    if package.archive is not None:
+        found.append(_demand(Gate.BYTES, package.archive))
+    return tuple(found)
+
+
+def _demand(gate: Gate, value: str) -> Demand:
+    return Demand(gate=gate, check=demanded.LOCK, value=value, by=_BY)
+
+
+def _split(demands: tuple[Demand, ...]) -> tuple[tuple[Demand, ...], tuple[Demand, ...]]:
+    """Those on the tree, which are this module's alone, and the others."""
+    by_tree = tuple(demand for demand in demands if demand.gate is Gate.TREE)
+    return by_tree, tuple(demand for demand in demands if demand.gate is not Gate.TREE)
+
+
+# ------------------------------------------------------------------------------------------------ writing down
+
+
+def entry_of(target: Target, installed: Installed, bench: Bench) -> tuple[LockedModule, LockedPackage]:
+    """What came for ``target``, as the lock has it."""
+    address, subdir, getter = _written(target, installed, bench)
+    entry = target.entry
+    package = LockedPackage(
+        address=address,
+        id=installed.id,
+        getter=getter,
+        archive=installed.archive,
+        size=installed.archive_bytes,
+        package_h1=installed.package_h1,
+    )
+    module = LockedModule(
+        name=entry.name,
+        source=entry.source,
+        package=address,
+        dest=entry.dest,
+        h1=installed.h1,
+        subdir=subdir,
+        version=entry.version,
+        selected=target.selected,
+        expect=entry.expect,
+    )
+    return module, package
+
+
+def _written(target: Target, installed: Installed, bench: Bench) -> tuple[str, str, str]:
+    """The package's address, the subdirectory in it, and its getter."""
+    asked, catalog = target.address, bench.means.catalog
+    if installed.pinned is None:
+        # Nothing pins it but the h1 of what is installed: so the subdirectory belongs to the address.
+        text = target.entry.source if is_local(asked.package, catalog) else str(asked)
+        return text, "", asked.package.getter
+    if MASK in installed.pinned:
+        # A server sent us on to an address with a secret in it: what was asked will be asked again.
+        return str(asked.package), asked.subdir, asked.package.getter
+    pinned = bench.detect(installed.pinned)
+    package = pinned.package
+    text = _as_typed(target.entry.source, package, bench) if is_local(package, catalog) else str(package)
+    return text, pinned.subdir, package.getter
+
+
+def _as_typed(source: str, pinned: PackageAddress, bench: Bench) -> str:
+    """A path as it was written, so that it means the same in another checkout; pinned all the same."""
+    typed = parse(source)
+    force = f"{typed.force}::" if typed.force else ""
+    text = f"{force}{typed.body}?{pinned.arguments.query}"
+    try:
+        same = bench.detect(text).package == pinned
+    except GetModulesError:
+        same = False
+    return text if same else str(pinned)

@@ -1,0 +1,155 @@
+"""What a manifest says about hosts: how to reach them, whose token to show, and where to ask in their place."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from getmodules.address import check_url
+from getmodules.errors import AddressError, ConfigError
+from getmodules.mirrors import Mirrors
+from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
+from getmodules.net.settings import NetSettings
+from getmodules.ports import Origin, Progress
+from getmodules.project.document import Table, shown_path
+from getmodules.project.names import MANIFEST_NAME
+from getmodules.redact import printable
+from getmodules.values import field, replace, valueclass
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_DEFAULT_PORT = 443
+
+
+@valueclass
+class Host:
+    """The settings of one ``[hosts."HOST"]``."""
+
+    name: str
+    ca_file: Path | None = None
+    #: A certificate and its key in one file, or ``CERTIFICATE,KEY``.
+    client_certificate: str | None = None
+    plain_http: bool = False
+    token_variable: str | None = None
+
+    @property
+    def own_variable(self) -> str:
+        """The variable in which every command looks for this host's token."""
+        url = check_url(f"https://{self.name}")
+        return TOKEN_PREFIX + variable_suffix(Origin("https", url.host, url.port or _DEFAULT_PORT))
+
+
+@valueclass
+class Surroundings:
+    """All that a manifest says about hosts. What the caller says by options and environment beats it."""
+
+    hosts: tuple[Host, ...] = ()
+    mirrors: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __bool__(self) -> bool:
+        return bool(self.hosts or self.mirrors)
+
+    def tell(self, environ: Mapping[str, str], progress: Progress) -> None:
+        """What a manifest that somebody else wrote decides is not to go unnoticed."""
+        for host in self.hosts:
+            if host.token_variable and environ.get(host.token_variable):
+                progress.notice(
+                    host.name, f"{host.token_variable} is the token for {host.name}: {MANIFEST_NAME} says so"
+                )
+            if host.plain_http:
+                progress.notice(host.name, f"{host.name} is spoken to without TLS: {MANIFEST_NAME} says so")
+
+    def network(self, settings: NetSettings) -> NetSettings:
+        authorities = {host.name: os.fspath(host.ca_file) for host in self.hosts if host.ca_file}
+        certificates = {host.name: host.client_certificate for host in self.hosts if host.client_certificate}
+        return replace(
+            settings,
+            ca_files={**authorities, **settings.ca_files},
+            client_certificates={**certificates, **settings.client_certificates},
+            plain_http=settings.plain_http | {host.name for host in self.hosts if host.plain_http},
+            mirrors=Mirrors.of({**self.mirrors, **settings.mirrors.table}),
+        )
+
+    def environ(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """With the token of each host where it is looked for, unless one is there already."""
+        tokens = {
+            host.own_variable: environ[host.token_variable]
+            for host in self.hosts
+            if host.token_variable and environ.get(host.token_variable)
+        }
+        return {**tokens, **environ}
+
+
+def hosts_from(table: Table, directory: Path) -> tuple[Host, ...]:
+    return tuple(_host(name, below, directory) for name, below in table.entries())
+
+
+def _host(name: str, table: Table, directory: Path) -> Host:
+    try:
+        url = check_url(f"https://{name}")
+    except AddressError:
+        url = None
+    if url is None or not url.host or url.userinfo or url.path or name != name.lower():
+        table.refuse("", f"{printable(name, 80)!r} is not a host", "write HOST or HOST:PORT, in lower case")
+    certificate, key = table.text("client_cert"), table.text("client_key")
+    if key is not None and certificate is None:
+        table.refuse("client_key", "has no client_cert beside it")
+    authorities = table.text("ca_file")
+    host = Host(
+        name=name,
+        ca_file=None if authorities is None else _file(authorities, "ca_file", table, directory),
+        client_certificate=_pair(certificate, key, table, directory),
+        plain_http=table.flag("plain_http"),
+        token_variable=table.text("token_variable"),
+    )
+    table.finish()
+    _check_variable(host, table)
+    return host
+
+
+def _pair(certificate: str | None, key: str | None, table: Table, directory: Path) -> str | None:
+    if certificate is None:
+        return None
+    files = [_file(certificate, "client_cert", table, directory)]
+    if key is not None:
+        files.append(_file(key, "client_key", table, directory))
+    if any("," in os.fspath(file) for file in files):
+        table.refuse("client_cert", "lies on a path with a comma, which cannot be used")
+    return ",".join(map(os.fspath, files))
+
+
+def _file(text: str, key: str, table: Table, directory: Path) -> Path:
+    """Relative ones lie beside the manifest."""
+    path = directory / text
+    try:
+        with open(path, "rb"):
+            return path
+    except OSError as error:
+        table.refuse(key, f"cannot be read: {shown_path(path)}: {error.strerror}")
+
+
+def _check_variable(host: Host, table: Table) -> None:
+    """A manifest comes from whoever wrote the project: it is not to send just any secret to just any host."""
+    name = host.token_variable
+    if name is None:
+        return
+    if not _VARIABLE.fullmatch(name):
+        table.refuse("token_variable", f"is no name of a variable: {printable(name, 80)!r}", "as in ACME_TOKEN")
+    if "TOKEN" not in name:
+        table.refuse(
+            "token_variable",
+            f"names {name}, which does not call itself a token",
+            "the name of the variable must have TOKEN in it, so that no manifest sends other secrets away",
+        )
+    if name.startswith(TOKEN_PREFIX) and name != host.own_variable:
+        table.refuse("token_variable", f"names {name}, which is the token of another host")
+
+
+def mirrors_from(table: Table) -> Mapping[str, str]:
+    found = dict(table.strings())
+    try:
+        Mirrors.of(found)
+    except ConfigError as error:
+        raise ConfigError(f"{table.where}: {error.message}", hint=error.hint) from error.__cause__
+    return found

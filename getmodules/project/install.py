@@ -1,0 +1,207 @@
+"""Brings the trees to what the lock says, and the lock to what the manifest says.
+
+From the lock where there is an entry, each package once; what is there already and matches is left alone, what was
+edited is never overwritten. Only when every module is in its place is the lock written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from getmodules.batch import Failure, Job, Outcome, install_all
+from getmodules.errors import DestinationExistsError, GetModulesError, LockStaleError
+from getmodules.project.bench import Bench, chosen, private_directory
+from getmodules.project.document import shown_path
+from getmodules.project.entries import entry_of, fresh_job, locked_job
+from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
+from getmodules.project.manifest import Manifest, ModuleEntry
+from getmodules.project.plan import Entry, Plan, compare, merged
+from getmodules.project.reports import Action, InstalledModule, InstallReport
+from getmodules.project.selection import Target, targets
+from getmodules.project.trees import describe, h1_of, is_vacant, no_empty_parents
+from getmodules.results import Installed
+from getmodules.values import field, replace, valueclass
+
+
+@valueclass
+class Wishes:
+    """How to install."""
+
+    names: tuple[str, ...] = ()
+    #: Refuse where manifest and lock differ, instead of bringing the lock up to date.
+    locked: bool = False
+    #: Leave the manifest unread.
+    frozen: bool = False
+    force: bool = False
+
+
+def install(wishes: Wishes, bench: Bench) -> InstallReport:
+    with bench.state.alone(bench.means.progress, bench.checkpoint):
+        return _Installation(wishes, bench).run()
+
+
+@valueclass(kw_only=False, frozen=False)
+class _Installation:
+    wishes: Wishes
+    bench: Bench
+    entries: dict[str, Entry] = field(default_factory=dict)
+    actions: dict[str, Action] = field(default_factory=dict)
+    failures: dict[str, GetModulesError] = field(default_factory=dict)
+
+    def run(self) -> InstallReport:
+        lock = self.bench.lock()
+        if self.wishes.frozen:
+            names = self._from_lock_alone(lock)
+            return self._report(names, written=False)
+        manifest = self.bench.manifest()
+        plan = compare(manifest, lock)
+        if self.wishes.locked:
+            plan.check()
+        names = chosen(self.wishes.names, manifest.modules)
+        self._install_locked(lock, plan, manifest, names)
+        fresh = [manifest.modules[name] for name in names if plan.fresh(name)]
+        if fresh:
+            with private_directory(self.bench) as spare:
+                self._install_fresh(lock, fresh, spare)
+        self._remember()
+        written = not self.failures and not plan.in_step and self.bench.write_lock(merged(lock, self.entries, manifest))
+        return self._report(names, written=written)
+
+    def _from_lock_alone(self, lock: Lock | None) -> tuple[str, ...]:
+        if lock is None:
+            raise LockStaleError(
+                f"there is no {shown_path(self.bench.place.lock)}", hint="getmodules lock makes one; commit it"
+            )
+        names = chosen(self.wishes.names, lock.modules)
+        self._bring({name: lock.entry(name) for name in names})
+        self._remember()
+        return names
+
+    # ------------------------------------------------------------------------------------------ from the lock
+
+    def _install_locked(self, lock: Lock | None, plan: Plan, manifest: Manifest, names: Iterable[str]) -> None:
+        wanted: dict[str, Entry] = {}
+        for name in names:
+            if lock is not None and not plan.fresh(name):
+                module, package = lock.entry(name)
+                wanted[name] = replace(module, dest=manifest.modules[name].dest), package
+        self._bring(wanted)
+
+    def _bring(self, entries: Mapping[str, Entry]) -> None:
+        known = self.bench.state.installed()
+        jobs: list[Job] = []
+        for name, (module, package) in entries.items():
+            self.bench.checkpoint()
+            try:
+                job = self._job(module, package, known)
+            except GetModulesError as error:
+                self.failures[name] = error
+                continue
+            self.entries[name] = module, package
+            if job is None:
+                self.actions[name] = Action.UNCHANGED
+            else:
+                jobs.append(job)
+        self._collect(self._installed(jobs))
+
+    def _job(self, module: LockedModule, package: LockedPackage, known: Mapping[str, str]) -> Job | None:
+        """``None`` where what is locked is there already."""
+        dest = self._dest(module.dest)
+        if is_vacant(dest):
+            return locked_job(module, package, self.bench, dest)
+        found = h1_of(dest)
+        if found == module.h1:
+            return None
+        if not self.wishes.force and (found is None or found != known.get(module.dest)):
+            raise self._edited(module, package, dest)
+        return locked_job(module, package, self.bench, dest, force=True)
+
+    def _dest(self, dest: str) -> Path:
+        """Where a module goes; what a killed run left beside it goes, whether or not anything is to be done there."""
+        path = self.bench.dest(dest)
+        self.bench.means.sweeper.sweep(path.parent)
+        return path
+
+    def _edited(self, module: LockedModule, package: LockedPackage, dest: Path) -> DestinationExistsError:
+        return DestinationExistsError(
+            f"{module.dest} is not what was installed there{describe(module, package, dest, self.bench)}",
+            hint="move your changes away, or replace the directory with --force",
+        )
+
+    # ------------------------------------------------------------------------------------------------- anew
+
+    def _install_fresh(self, lock: Lock | None, fresh: Iterable[ModuleEntry], spare: Path) -> None:
+        asked = targets(fresh, self.bench)
+        self.failures |= {failure.module: failure.error for failure in asked.failures}
+        known = self.bench.state.installed()
+        old = {} if lock is None else {name: module.h1 for name, module in lock.modules.items()}
+        jobs = {}
+        for name, target in asked.done.items():
+            try:
+                jobs[name] = self._fresh_job(target, {known.get(target.entry.dest), old.get(name)} - {None}, spare)
+            except GetModulesError as error:
+                self.failures[name] = error
+        outcome = self._installed(list(jobs.values()))
+        self._write_down(asked.done, outcome)
+        for name in outcome.done:
+            if jobs[name].dest.is_relative_to(spare):
+                self._compare_with_what_is_there(name)
+
+    def _fresh_job(self, target: Target, ours: set[str | None], spare: Path) -> Job:
+        dest = self._dest(target.entry.dest)
+        if self.wishes.force or is_vacant(dest):
+            return fresh_job(target, dest, force=self.wishes.force)
+        if h1_of(dest) in ours:
+            return fresh_job(target, dest, force=True)
+        # Perhaps it is just what we are about to install: a run that was killed, or trees in version control.
+        return fresh_job(target, spare / target.entry.name)
+
+    def _write_down(self, asked: Mapping[str, Target], outcome: Outcome[Installed]) -> None:
+        self._collect(outcome)
+        for name, installed in outcome.done.items():
+            self.entries[name] = entry_of(asked[name], installed, self.bench)
+
+    def _compare_with_what_is_there(self, name: str) -> None:
+        module, _ = self.entries[name]
+        self.actions[name] = Action.UNCHANGED
+        if h1_of(self.bench.dest(module.dest)) != module.h1:
+            self.failures[name] = DestinationExistsError(
+                f"{module.dest} exists, and is not what {name} is",
+                hint="choose another dest, move the directory away, or replace it with --force",
+            )
+
+    # ------------------------------------------------------------------------------------------------ the end
+
+    def _installed(self, jobs: Sequence[Job]) -> Outcome[Installed]:
+        with no_empty_parents([job.dest for job in jobs], self.bench.place.directory):
+            return install_all(jobs, self.bench.means, self.bench.pace)
+
+    def _collect(self, outcome: Outcome[Installed]) -> None:
+        self.actions |= dict.fromkeys(outcome.done, Action.INSTALLED)
+        self.failures |= {failure.module: failure.error for failure in outcome.failures}
+
+    def _remember(self) -> None:
+        self.bench.state.remember(
+            {self.entries[name][0].dest: self.entries[name][0].h1 for name in self.actions if name not in self.failures}
+        )
+
+    def _report(self, names: Iterable[str], *, written: bool) -> InstallReport:
+        modules = tuple(
+            _reported(self.actions[name], *self.entries[name])
+            for name in names
+            if name in self.actions and name not in self.failures
+        )
+        failures = tuple(Failure(module=name, error=self.failures[name]) for name in names if name in self.failures)
+        return InstallReport(modules=modules, failures=failures, locked=written)
+
+
+def _reported(action: Action, module: LockedModule, package: LockedPackage) -> InstalledModule:
+    return InstalledModule(
+        name=module.name,
+        action=action,
+        package=package.address,
+        subdir=module.subdir,
+        dest=module.dest,
+        h1=module.h1,
+    )

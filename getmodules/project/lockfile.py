@@ -1,0 +1,282 @@
+"""``getmodules.lock``: what every module is, to the byte. Read strictly, and written so that diffs are small.
+
+::
+
+    version = 1
+
+    [[package]]
+    address = "oci://ghcr.io/acme/vpc?digest=sha256:9f86d081…"
+    id = "sha256:9f86d081…"
+    getter = "oci"
+    archive = "sha256:2c26b46b…"
+    size = 1234
+
+    [[module]]
+    name = "vpc"
+    source = "oci://ghcr.io/acme/vpc//net?tag=1.2.0"
+    package = "oci://ghcr.io/acme/vpc?digest=sha256:9f86d081…"
+    subdir = "net"
+    dest = "modules/vpc"
+    h1 = "h1:…"
+
+A package is what is fetched, a module what is installed of it. Entries are sorted, nothing in it depends on the
+machine or the time, and what did not change is written as it was.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from getmodules.archive.paths import member_path
+from getmodules.digest import Digest
+from getmodules.errors import ConfigError, UnsafeContentError
+from getmodules.project.document import Table, parse, read_text, toml_string
+from getmodules.project.manifest import check_constraint, check_expectation
+from getmodules.project.names import check_dest, check_name, check_source, colliding
+from getmodules.redact import printable
+from getmodules.values import field, valueclass
+
+T = TypeVar("T")
+
+VERSION = 1
+_HEADER = '# This file is written by getmodules, and belongs into version control. "getmodules lock" changes it.\n'
+_BEGINNINGS = re.compile(r"^\[\[(?P<kind>package|module)\]\]", re.MULTILINE)
+_H1_BYTES = 32
+
+
+@valueclass
+class LockedPackage:
+    """What is fetched. ``address`` is pinned; that of a directory, which nothing pins, is as it was written."""
+
+    address: str
+    id: str
+    getter: str
+    #: sha256 of the archive's bytes, and how many they are; where it is one.
+    archive: str | None = None
+    size: int | None = None
+    package_h1: str | None = None
+
+
+@valueclass
+class LockedModule:
+    """What is installed: ``source``, ``version``, ``expect`` and ``dest`` as the manifest has them."""
+
+    name: str
+    source: str
+    #: The address of its :class:`LockedPackage`.
+    package: str
+    dest: str
+    h1: str
+    subdir: str = ""
+    version: str | None = None
+    #: Which tag was the newest that ``version`` allows.
+    selected: str | None = None
+    expect: str | None = None
+
+
+@valueclass(kw_only=False)
+class Lock:
+    packages: Mapping[str, LockedPackage] = field(default_factory=dict, hash=False)
+    modules: Mapping[str, LockedModule] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[LockedModule, LockedPackage]]) -> Lock:
+        """Modules with their packages; of what two modules know about one package, all of it."""
+        modules: dict[str, LockedModule] = {}
+        packages: dict[str, LockedPackage] = {}
+        for module, package in pairs:
+            modules[module.name] = module
+            known = packages.get(package.address)
+            if known is not None and known.id == package.id and package.package_h1 is None:
+                package = known
+            packages[package.address] = package
+        return cls(packages, modules)
+
+    def entry(self, name: str) -> tuple[LockedModule, LockedPackage]:
+        module = self.modules[name]
+        return module, self.packages[module.package]
+
+
+# ------------------------------------------------------------------------------------------------- reading
+
+
+def read_lock(path: Path) -> Lock | None:
+    """The lock, or ``None`` where there is none."""
+    text = read_text(path)
+    return None if text is None else parse_lock(text, path.name)
+
+
+def parse_lock(text: str, shown: str) -> Lock:
+    top = parse(text, shown)
+    _check_version(top)
+    lines = _beginnings(text)
+    packages = _each_once(_with_lines(top.tables("package"), lines["package"]), "address", _package)
+    modules = _each_once(_with_lines(top.tables("module"), lines["module"]), "name", _module)
+    top.finish()
+    lock = Lock(packages, modules)
+    _check_references(lock, shown)
+    return lock
+
+
+def _check_version(top: Table) -> None:
+    version = top.number("version")
+    if version is None:
+        top.refuse("", "there is no version", "is this a file of getmodules? If so, make it anew: getmodules lock")
+    if version != VERSION:
+        top.refuse(
+            "version",
+            f"is {version}, and this getmodules reads {VERSION}",
+            "a newer getmodules wrote this file: install that one" if version > VERSION else None,
+        )
+
+
+def _beginnings(text: str) -> dict[str, list[int]]:
+    """The lines of the headers. Only for people: where a string looks like a header, they are not told a line."""
+    lines: dict[str, list[int]] = {"package": [], "module": []}
+    for match in _BEGINNINGS.finditer(text):
+        lines[match["kind"]].append(text.count("\n", 0, match.start()) + 1)
+    return lines
+
+
+def _with_lines(tables: tuple[Table, ...], lines: list[int]) -> Iterator[Table]:
+    for number, table in enumerate(tables):
+        table.line = lines[number] if len(lines) == len(tables) else None
+        yield table
+
+
+def _each_once(tables: Iterable[Table], key: str, make: Callable[[Table], T]) -> dict[str, T]:
+    found: dict[str, T] = {}
+    for table in tables:
+        name = table.needed(key)
+        if name in found:
+            table.refuse(key, f"{printable(name, 500)!r} is there twice", "remove one of them, then: getmodules lock")
+        found[name] = make(table)
+        table.finish()
+    return found
+
+
+def _package(table: Table) -> LockedPackage:
+    package = LockedPackage(
+        address=_needed(table, "address", check_source),
+        id=table.needed("id"),
+        getter=table.needed("getter"),
+        archive=table.checked("archive", _check_archive),
+        size=table.number("size"),
+        package_h1=table.checked("package_h1", _check_h1),
+    )
+    if (package.archive is None) != (package.size is None):
+        table.refuse("", "archive and size belong together")
+    return package
+
+
+def _module(table: Table) -> LockedModule:
+    module = LockedModule(
+        name=_needed(table, "name", _checked(check_name)),
+        source=_needed(table, "source", check_source),
+        package=table.needed("package"),
+        subdir=table.checked("subdir", _check_subdir) or "",
+        dest=_needed(table, "dest", check_dest),
+        h1=_needed(table, "h1", _check_h1),
+        version=table.checked("version", check_constraint),
+        selected=table.text("selected"),
+        expect=table.checked("expect", check_expectation),
+    )
+    if module.selected is not None and module.version is None:
+        table.refuse("selected", "is there without a version")
+    return module
+
+
+def _needed(table: Table, key: str, check: Callable[[str], str]) -> str:
+    table.needed(key)
+    value = table.checked(key, check)
+    assert value is not None
+    return value
+
+
+def _checked(check: Callable[[str], None]) -> Callable[[str], str]:
+    def checked(text: str) -> str:
+        check(text)
+        return text
+
+    return checked
+
+
+def _check_archive(text: str) -> str:
+    try:
+        digest = Digest.parse(text)
+    except ValueError as error:
+        raise ConfigError(f"{printable(text, 80)!r} is no digest that can be trusted: {error}") from None
+    return str(digest)
+
+
+def _check_h1(text: str) -> str:
+    scheme, colon, value = text.partition(":")
+    if scheme != "h1" or not colon:
+        raise ConfigError(f"{printable(text, 80)!r} is of a scheme that this getmodules does not know")
+    try:
+        good = len(base64.b64decode(value, validate=True)) == _H1_BYTES
+    except binascii.Error:
+        good = False
+    if not good:
+        raise ConfigError(f"{printable(text, 80)!r} is no h1")
+    return text
+
+
+def _check_subdir(text: str) -> str:
+    try:
+        clean = member_path(text) == text
+    except UnsafeContentError:
+        clean = False
+    if not clean:
+        raise ConfigError(f"{printable(text)!r} is no clean path")
+    return text
+
+
+def _check_references(lock: Lock, shown: str) -> None:
+    for module in lock.modules.values():
+        if module.package not in lock.packages:
+            raise ConfigError(
+                f"{shown}: the module {module.name} is of the package {printable(module.package, 500)!r}, "
+                "and there is no such [[package]]",
+                hint=f"getmodules lock --upgrade {module.name}, after its [[module]] was removed",
+            )
+    needed = {module.package for module in lock.modules.values()}
+    for address in lock.packages:
+        if address not in needed:
+            raise ConfigError(
+                f"{shown}: no [[module]] is of the package {printable(address, 500)!r}",
+                hint="was the file edited? Remove that [[package]]",
+            )
+    found = colliding((module.name, module.dest) for module in lock.modules.values())
+    if found is not None:
+        raise ConfigError(f"{shown}: the destinations of {found[0]} and {found[1]} are the same, or one in the other")
+
+
+# ------------------------------------------------------------------------------------------------- writing
+
+
+def format_lock(lock: Lock) -> str:
+    """The one spelling of a lock: equal locks are equal texts."""
+    pieces = [_HEADER, f"version = {VERSION}\n"]
+    for package in sorted(lock.packages.values(), key=lambda package: package.address):
+        pieces.append(_entry("package", package, ("address", "id", "getter", "archive", "size", "package_h1")))
+    for module in sorted(lock.modules.values(), key=lambda module: module.name):
+        keys = ("name", "source", "version", "selected", "expect", "package", "subdir", "dest", "h1")
+        pieces.append(_entry("module", module, keys))
+    return "".join(pieces)
+
+
+def _entry(kind: str, entry: LockedPackage | LockedModule, keys: tuple[str, ...]) -> str:
+    lines = [f"\n[[{kind}]]\n"]
+    for key in keys:
+        value = getattr(entry, key)
+        if isinstance(value, int):
+            lines.append(f"{key} = {value}\n")
+        elif value:
+            lines.append(f"{key} = {toml_string(value)}\n")
+    return "".join(lines)

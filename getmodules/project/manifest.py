@@ -1,0 +1,142 @@
+"""``getmodules.toml``: what a project wants, as people write it.
+
+::
+
+    [modules.vpc]
+    source = "oci://ghcr.io/acme/vpc//net"
+    version = "~> 1.2"
+
+``docs/reference/manifest.rst`` explains every key, and ``docs/reference/getmodules.schema.json`` describes the same for
+editors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from getmodules.config import registry_from
+from getmodules.demands import of_expectation
+from getmodules.errors import ConfigError
+from getmodules.project.document import Table, parse, read_text, shown_path
+from getmodules.project.hosts import Surroundings, hosts_from, mirrors_from
+from getmodules.project.names import (
+    DEFAULT_DEST,
+    LOCK_NAME,
+    MANIFEST_NAME,
+    check_dest,
+    check_name,
+    check_source,
+    colliding,
+)
+from getmodules.values import field, valueclass
+from getmodules.versions import Constraint, VersionError
+
+
+@valueclass
+class ModuleEntry:
+    """One ``[modules.NAME]``. ``dest`` is relative to the manifest's directory."""
+
+    name: str
+    source: str
+    dest: str
+    version: str | None = None
+    expect: str | None = None
+
+
+@valueclass
+class Manifest:
+    modules: Mapping[str, ModuleEntry] = field(default_factory=dict, hash=False)
+    #: In which registry ``namespace/name/system`` is a module.
+    registry: str | None = None
+    surroundings: Surroundings = field(default_factory=Surroundings)
+
+
+@valueclass
+class Place:
+    """Where a project is: its manifest, and the lock beside that."""
+
+    manifest: Path
+
+    @classmethod
+    def at(cls, manifest: Path) -> Place:
+        """``manifest`` is the file, or the directory that it is in."""
+        return cls(manifest=manifest / MANIFEST_NAME if manifest.is_dir() else manifest)
+
+    @property
+    def directory(self) -> Path:
+        return self.manifest.parent
+
+    @property
+    def lock(self) -> Path:
+        return self.directory / LOCK_NAME
+
+
+def read_manifest(path: Path) -> Manifest:
+    text = read_text(path)
+    if text is None:
+        raise ConfigError(
+            f"there is no {shown_path(path)}",
+            hint="getmodules add NAME SOURCE begins one; --manifest FILE names one that lies elsewhere",
+        )
+    return parse_manifest(text, path)
+
+
+def parse_manifest(text: str, path: Path) -> Manifest:
+    top = parse(text, path.name)
+    defaults = top.table("defaults")
+    below = defaults.checked("dest", check_dest) or DEFAULT_DEST
+    registry = defaults.checked("registry", partial(registry_from, {}))
+    defaults.finish()
+    modules = {name: _module(name, table, below) for name, table in top.table("modules").entries()}
+    hosts = hosts_from(top.table("hosts"), path.parent)
+    mirrors = mirrors_from(top.table("mirrors"))
+    top.finish()
+    _refuse_collisions(modules, path)
+    return Manifest(modules=modules, registry=registry, surroundings=Surroundings(hosts=hosts, mirrors=mirrors))
+
+
+def _module(name: str, table: Table, below: str) -> ModuleEntry:
+    try:
+        check_name(name)
+    except ConfigError as error:
+        table.refuse("", error.message, error.hint)
+    source = table.checked("source", check_source)
+    entry = ModuleEntry(
+        name=name,
+        source=source or "",
+        dest=table.checked("dest", check_dest) or f"{below}/{name}",
+        version=table.checked("version", check_constraint),
+        expect=table.checked("expect", check_expectation),
+    )
+    table.finish()
+    if source is None:
+        table.refuse("", "there is no source", "every module has a source")
+    return entry
+
+
+def check_constraint(text: str) -> str:
+    try:
+        Constraint.parse(text)
+    except VersionError as error:
+        raise ConfigError(str(error), hint=error.hint) from None
+    return text
+
+
+def check_expectation(text: str) -> str:
+    of_expectation(text)
+    return text
+
+
+def _refuse_collisions(modules: Mapping[str, ModuleEntry], path: Path) -> None:
+    found = colliding((entry.name, entry.dest) for entry in modules.values())
+    if found is None:
+        return
+    first, second, equal = found
+    relation = "are the same" if equal else "lie one in the other"
+    raise ConfigError(
+        f"{path.name}: the destinations of [modules.{first}] and [modules.{second}] {relation}:"
+        f" {modules[first].dest}, {modules[second].dest}",
+        hint="give one of them another dest",
+    )

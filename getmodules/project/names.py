@@ -1,0 +1,74 @@
+"""What modules may be called, and where they may go: the same for the manifest, the lock and the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+
+from getmodules.address import parse
+from getmodules.archive.paths import fold, is_unportable, member_path
+from getmodules.errors import ConfigError, GetModulesError, UnsafeContentError
+from getmodules.redact import printable, redact_address
+
+MANIFEST_NAME = "getmodules.toml"
+LOCK_NAME = "getmodules.lock"
+#: Where modules go that do not say it, each under its name.
+DEFAULT_DEST = "modules"
+#: What we keep beside the lock, for this checkout alone.
+STATE_DIRECTORY = ".getmodules"
+_OURS = (MANIFEST_NAME, LOCK_NAME, STATE_DIRECTORY)
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}", re.ASCII)
+
+
+def check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise ConfigError(
+            f"{printable(redact_address(name), 80)!r} is no name for a module",
+            hint="names are letters, digits, - and _; they do not begin with -, and have at most 64 characters",
+        )
+
+
+def check_dest(text: str) -> str:
+    """``text`` as a clean path below the manifest's directory."""
+    try:
+        path = member_path(text)
+    except UnsafeContentError as error:
+        outside = error.part in ("absolute-path", "parent-path")
+        raise ConfigError(
+            f"{printable(text)!r} {'does not lie below the directory of the manifest' if outside else 'is no path'}",
+            hint="write a path such as modules/vpc: relative, with '/' and without '..'",
+        ) from error
+    parts = path.split("/")
+    if not path:
+        raise ConfigError("it is the directory of the manifest itself", hint="as in modules/vpc")
+    odd = next(filter(is_unportable, parts), None)
+    if odd is not None:
+        raise ConfigError(f"{printable(odd)!r} cannot be a name on every system")
+    if fold(parts[0]) in _OURS or ".git" in map(fold, parts):
+        raise ConfigError(f"{printable(path)!r} is not a place for modules")
+    return path
+
+
+def colliding(dests: Iterable[tuple[str, str]]) -> tuple[str, str, bool] | None:
+    """Of ``(name, dest)`` pairs, the names of two whose destinations are equal (``True``) or nested."""
+    # With a separator that sorts before everything, a directory comes right before what lies in it.
+    ordered = sorted((tuple(fold(dest).split("/")), name) for name, dest in dests)
+    for (outer, first), (inner, second) in pairwise(ordered):
+        if inner[: len(outer)] == outer:
+            return first, second, inner == outer
+    return None
+
+
+def check_source(source: str) -> str:
+    """``source`` as an address that can be written down: one without a secret."""
+    if redact_address(source) != source:
+        raise ConfigError(
+            f"there is a secret in the address {printable(redact_address(source), 500)!r}",
+            hint="leave it out: tokens come from the environment (GETMODULES_TOKEN_<host>) or from credential files",
+        )
+    try:
+        parse(source)
+    except GetModulesError as error:
+        raise ConfigError(f"{printable(source, 500)!r} is no address: {error.message}", hint=error.hint) from error
+    return source

@@ -1,0 +1,109 @@
+"""``outdated``: what there is besides what is locked: newer versions, and addresses that mean something else by now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from getmodules.batch import Failure, Outcome, ask_all
+from getmodules.errors import GetModulesError, LockStaleError
+from getmodules.model import PackageAddress
+from getmodules.project.bench import Bench
+from getmodules.project.document import shown_path
+from getmodules.project.lock import current
+from getmodules.project.lockfile import Lock
+from getmodules.project.manifest import Manifest, ModuleEntry
+from getmodules.project.plan import compare
+from getmodules.project.reports import OutdatedModule, OutdatedReport
+from getmodules.project.selection import version_in, versions_of
+from getmodules.values import valueclass
+from getmodules.versions import Constraint, Version
+
+
+def outdated(bench: Bench) -> OutdatedReport:
+    """Only the modules of which there is something to say."""
+    manifest, lock = bench.manifest(), bench.lock()
+    if lock is None:
+        raise LockStaleError(f"there is no {shown_path(bench.place.lock)}", hint="getmodules lock makes one")
+    plan = compare(manifest, lock)
+    now = current(manifest, plan, lock, bench)
+    newer = _newer(manifest, lock, bench)
+    failed = {failure.module: failure for failure in (*newer.failures, *now.failures)}
+    found = []
+    for name in manifest.modules:
+        if name not in lock.modules or name in failed:
+            continue
+        module = _module(name, lock, now.done.get(name), newer.done.get(name))
+        if module.newest or module.latest or module.moved:
+            found.append(module)
+    failures = tuple(failed[name] for name in manifest.modules if name in failed)
+    return OutdatedReport(modules=tuple(found), failures=failures)
+
+
+@valueclass
+class _Versions:
+    """The one that is locked, and newer ones: the newest that the manifest allows, and the newest release of all."""
+
+    current: str
+    newest: str | None
+    latest: str | None
+
+
+def _module(name: str, lock: Lock, now: str | None, versions: _Versions | None) -> OutdatedModule:
+    module, package = lock.entry(name)
+    return OutdatedModule(
+        name=name,
+        source=module.source,
+        current=package.id,
+        version=versions.current if versions else None,
+        newest=versions.newest if versions else None,
+        latest=versions.latest if versions else None,
+        moved=now if now is not None and now != package.id else None,
+    )
+
+
+def _newer(manifest: Manifest, lock: Lock, bench: Bench) -> Outcome[_Versions]:
+    """Of modules that are locked under a tag that is a version."""
+    questions: dict[str, tuple[PackageAddress, Callable[[], _Versions]]] = {}
+    failures: list[Failure] = []
+    for name, entry in manifest.modules.items():
+        if name in lock.modules:
+            try:
+                question = _question(entry, lock.modules[name].selected, bench)
+            except GetModulesError as error:
+                failures.append(Failure(module=name, error=error))
+                continue
+            if question is not None:
+                questions[name] = question
+    asked = ask_all(questions, bench.means, bench.pace)
+    return Outcome(done=asked.done, failures=(*failures, *asked.failures))
+
+
+def _question(
+    entry: ModuleEntry, selected: str | None, bench: Bench
+) -> tuple[PackageAddress, Callable[[], _Versions]] | None:
+    package = bench.detect(entry.source).package
+    getter = bench.means.catalog.getter(package.getter)
+    argument = getter.version_argument
+    if argument is None:
+        return None
+    version = version_in(selected or package.arguments.get(argument, ""))
+    if version is None:
+        return None
+    repository = package.with_arguments(package.arguments.without(argument))
+    constraint = None if entry.version is None else Constraint.parse(entry.version)
+
+    def ask() -> _Versions:
+        return _versions(version, constraint, versions_of(repository, getter, bench.means))
+
+    return repository, ask
+
+
+def _versions(current: Version, constraint: Constraint | None, available: Iterable[Version]) -> _Versions:
+    newer = [version for version in available if version > current]
+    allowed = None if constraint is None else constraint.newest(newer)
+    latest = Constraint().newest(newer)
+    return _Versions(
+        current=str(current),
+        newest=None if allowed is None else str(allowed),
+        latest=None if latest is None else str(latest),
+    )

@@ -1,0 +1,156 @@
+"""From what the manifest says to an address that can be fetched: ``version = "~> 1.2"`` becomes one tag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+
+from getmodules.batch import Failure, Outcome, ask_all
+from getmodules.bound import BoundGetter
+from getmodules.errors import ConfigError, GetModulesError, NotFoundError
+from getmodules.model import ModuleAddress, PackageAddress
+from getmodules.pipeline import Means, reported
+from getmodules.project.bench import Bench
+from getmodules.project.manifest import ModuleEntry
+from getmodules.redact import printable
+from getmodules.values import replace, valueclass
+from getmodules.versions import Constraint, Version, VersionError
+from getmodules.workshop import temporary_workshops
+
+_SHOWN = 5
+#: Registries, whose addresses take the constraint as it is.
+_OWN_CONSTRAINT = "version"
+
+
+@valueclass
+class Target:
+    """A module that can be fetched. ``selected`` is the tag that its ``version`` chose."""
+
+    entry: ModuleEntry
+    address: ModuleAddress
+    selected: str | None = None
+
+
+def targets(entries: Iterable[ModuleEntry], bench: Bench) -> Outcome[Target]:
+    """Each module's target, or why it has none."""
+    done: dict[str, Target] = {}
+    failures: dict[str, GetModulesError] = {}
+    questions = {}
+    for entry in entries:
+        try:
+            target, getter = _plain(entry, bench)
+        except GetModulesError as error:
+            failures[entry.name] = error
+            continue
+        if getter is None:
+            done[entry.name] = target
+        else:
+            questions[entry.name] = (target.address.package, partial(_selected, target, getter, bench.means))
+    asked = ask_all(questions, bench.means, bench.pace)
+    failures |= {failure.module: failure.error for failure in asked.failures}
+    return Outcome(
+        done={**done, **asked.done},
+        failures=tuple(Failure(module=name, error=error) for name, error in sorted(failures.items())),
+    )
+
+
+def _plain(entry: ModuleEntry, bench: Bench) -> tuple[Target, BoundGetter | None]:
+    """The target; and where a version must still be chosen, whom to ask."""
+    address = bench.detect(entry.source)
+    getter = bench.means.catalog.getter(address.package.getter)
+    if entry.version is None:
+        return Target(entry=entry, address=address), None
+    argument = getter.version_argument
+    if argument is not None:
+        _refuse_second_word(entry, address.package, argument)
+        return Target(entry=entry, address=address), getter
+    if getter.arguments is not None and _OWN_CONSTRAINT in getter.arguments:
+        _refuse_second_word(entry, address.package, _OWN_CONSTRAINT)
+        arguments = address.package.arguments.with_value(_OWN_CONSTRAINT, entry.version)
+        package = getter.check(address.package.with_arguments(arguments))
+        return Target(entry=entry, address=replace(address, package=package)), None
+    raise ConfigError(
+        f"[modules.{entry.name}] has a version, and {getter.schemes[0]} addresses have none",
+        hint="leave version out, or write it into the address",
+    ).at(address.display())
+
+
+def _refuse_second_word(entry: ModuleEntry, package: PackageAddress, argument: str) -> None:
+    fixed = [name for name in (argument, "digest") if name in package.arguments]
+    if fixed:
+        raise ConfigError(
+            f"[modules.{entry.name}] has a version, and its source a {fixed[0]}=: they exclude each other",
+            hint="leave one of them out",
+        ).at(package.display())
+
+
+def _selected(target: Target, getter: BoundGetter, means: Means) -> Target:
+    entry, package = target.entry, target.address.package
+    assert entry.version is not None
+    constraint = Constraint.parse(entry.version)
+    available = versions_of(package, getter, means)
+    newest = constraint.newest(available)
+    if newest is None:
+        raise _nothing_fits(entry, available, package)
+    tags = sorted(available[newest])
+    if len(tags) > 1:
+        raise ConfigError(
+            f"the tags {printable(tags[0], 80)!r} and {printable(tags[1], 80)!r} are one version: which one is meant?",
+            hint=f"name one of them in the address ({getter.version_argument}=), in the place of version",
+        ).at(package.display())
+    return with_tag(target, tags[0], getter)
+
+
+def as_locked(entry: ModuleEntry, selected: str | None, bench: Bench) -> Target | Failure:
+    """The target that the lock was made from: with the tag that was selected then."""
+    try:
+        target, getter = _plain(entry, bench)
+        return target if getter is None or selected is None else with_tag(target, selected, getter)
+    except GetModulesError as error:
+        return Failure(module=entry.name, error=error)
+
+
+def with_tag(target: Target, tag: str, getter: BoundGetter) -> Target:
+    package = target.address.package
+    assert getter.version_argument is not None
+    arguments = package.arguments.with_value(getter.version_argument, tag)
+    checked = getter.check(package.with_arguments(arguments))
+    return replace(target, address=replace(target.address, package=checked), selected=tag)
+
+
+def versions_of(package: PackageAddress, getter: BoundGetter, means: Means) -> Mapping[Version, tuple[str, ...]]:
+    """The versions of a repository, with the tags of each. Asked once for all modules that are in it."""
+    with (
+        means.visit() as visit,
+        temporary_workshops(visit) as workshops,
+        reported(package.display(), means, workshops) as context,
+    ):
+        names = context.once(("versions", str(package)), lambda: getter.versions(package, context))
+        return readable(names)
+
+
+def readable(names: Iterable[str]) -> dict[Version, tuple[str, ...]]:
+    """The tags that are versions: ``1.2.0`` or ``v1.2.0``, in OCI tags with ``_`` for ``+``."""
+    found: dict[Version, tuple[str, ...]] = {}
+    for name in names:
+        version = version_in(name)
+        if version is not None:
+            found[version] = (*found.get(version, ()), name)
+    return found
+
+
+def version_in(name: str) -> Version | None:
+    text = name.removeprefix("v")
+    try:
+        return Version.parse(text.replace("_", "+", 1) if "+" not in text else text)
+    except VersionError:
+        return None
+
+
+def _nothing_fits(entry: ModuleEntry, available: Iterable[Version], package: PackageAddress) -> NotFoundError:
+    newest = sorted(available, reverse=True)[:_SHOWN]
+    there = f"the newest are {', '.join(map(str, newest))}" if newest else "no tag is a semantic version"
+    hint = "pre-releases are taken by their exact name only" if newest else "name a tag in the address instead"
+    error = NotFoundError(f"no version fits {printable(str(entry.version))!r}: {there}", hint=hint)
+    error.at(package.display())
+    return error

@@ -1,0 +1,106 @@
+"""What this checkout remembers of its own: which trees we put where, so that an update can tell them from edited ones.
+
+The lock says what should be there; after it was updated (``git pull``, ``lock --upgrade``) it does not know any more
+what was there before. ``.getmodules/installed.json`` does: the h1 of each tree as we installed it. It is a help and
+never a proof: where it is missing, or wrong, a tree counts as edited, and nothing is overwritten.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+
+from getmodules.errors import ConfigError
+from getmodules.oserrors import translated
+from getmodules.ports import Progress
+from getmodules.privatedir import Sweeper
+from getmodules.project.document import read_text
+from getmodules.project.files import write_file
+from getmodules.project.names import STATE_DIRECTORY
+from getmodules.store.claims import claimed
+
+_INSTALLED, _BUSY, _IGNORE = "installed.json", "busy", ".gitignore"
+_ATTEMPTS = 20
+
+
+class State:
+    """Of the project in ``directory``."""
+
+    def __init__(self, directory: Path, sweeper: Sweeper) -> None:
+        self._root = directory / STATE_DIRECTORY
+        self._sweeper = sweeper
+
+    def installed(self) -> dict[str, str]:
+        """By destination, the h1 of what we last installed there."""
+        try:
+            found = json.loads(read_text(self._root / _INSTALLED) or "{}")
+        except (ConfigError, ValueError, RecursionError):
+            return {}
+        if not isinstance(found, dict):
+            return {}
+        return {dest: h1 for dest, h1 in found.items() if isinstance(h1, str)}
+
+    def remember(self, trees: dict[str, str]) -> None:
+        """``trees`` were installed; what was known of others stays."""
+        known = self.installed()
+        if trees and {**known, **trees} != known:
+            text = json.dumps({**known, **trees}, indent=0, sort_keys=True) + "\n"
+            write_file(self._root / _INSTALLED, text, self._sweeper)
+
+    @contextmanager
+    def alone(self, progress: Progress, checkpoint: Callable[[], None]) -> Iterator[None]:
+        """One run at a time works in a project; another one waits, and then finds what this one did."""
+
+        def waiting(first: bool) -> None:
+            if first:
+                progress.notice("", "waiting for another getmodules that works in this project")
+            checkpoint()
+
+        for directory in (self._root.parent, self._root):
+            self._sweeper.sweep(directory)
+        turn, made = self._turn(waiting)
+        try:
+            yield
+        finally:
+            turn.__exit__(None, None, None)
+            if made:
+                self._remove_if_unused()
+
+    def _turn(self, waiting: Callable[[bool], None]) -> tuple[AbstractContextManager[None], bool]:
+        """Ours; and whether we made the directory, which is then ours to remove."""
+        with translated("cannot take our turn in this project"):
+            for attempt in range(_ATTEMPTS):
+                made = self._make()
+                turn = claimed(self._root / _BUSY, waiting)
+                try:
+                    turn.__enter__()
+                except FileNotFoundError:
+                    # Another run made the directory, failed, and has removed it again.
+                    if attempt == _ATTEMPTS - 1:
+                        raise
+                else:
+                    return turn, made
+        raise AssertionError("the loop ends with a turn or an error")
+
+    def _make(self) -> bool:
+        """Whether it was not there."""
+        try:
+            os.mkdir(self._root)
+        except FileExistsError:
+            return False
+        self._ignore()
+        return True
+
+    def _ignore(self) -> None:
+        """So that nobody adds it to version control by accident."""
+        (self._root / _IGNORE).write_text("*\n", encoding="ascii")
+
+    def _remove_if_unused(self) -> None:
+        """A run that installed nothing leaves nothing."""
+        with suppress(OSError):
+            if os.listdir(self._root) == [_IGNORE]:
+                os.unlink(self._root / _IGNORE)
+                os.rmdir(self._root)

@@ -1,0 +1,91 @@
+"""What lies at a destination, and how it differs from what is locked."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from getmodules.batch import install_all
+from getmodules.dirhash import TREE_SCHEMES
+from getmodules.errors import GetModulesError
+from getmodules.hashing import tree_digests
+from getmodules.memo import Memo
+from getmodules.oserrors import translated
+from getmodules.ports import Progress
+from getmodules.project.bench import Bench, private_directory
+from getmodules.project.entries import locked_job
+from getmodules.project.lockfile import LockedModule, LockedPackage
+from getmodules.project.reports import Differences
+from getmodules.redact import printable
+from getmodules.values import replace
+
+_SHOWN = 5
+
+
+def is_vacant(dest: Path) -> bool:
+    """Whether a module can go there without anything being lost: nothing is there, or an empty directory."""
+    with translated(f"cannot look at {printable(str(dest), 1000)}"):
+        try:
+            mode = os.lstat(dest).st_mode
+            return stat.S_ISDIR(mode) and not os.listdir(dest)
+        except FileNotFoundError:
+            return True
+
+
+@contextmanager
+def no_empty_parents(dests: Iterable[Path], root: Path) -> Iterator[None]:
+    """What was missing between ``root`` and ``dests`` is gone again in the end where nothing came into it.
+
+    Modules that go to one directory side by side each see it in use by the others, when they fail together.
+    """
+    missing = {above for dest in dests for above in dest.parents if root in above.parents and not above.exists()}
+    try:
+        yield
+    finally:
+        for directory in sorted(missing, key=lambda path: len(path.parts), reverse=True):
+            with suppress(OSError):  # not empty: the usual case
+                directory.rmdir()
+
+
+def h1_of(dest: Path) -> str | None:
+    """The hash of the directory; ``None`` where it is none, or holds what no module does."""
+    if dest.is_symlink():
+        return None
+    try:
+        return TREE_SCHEMES["h1"](tree_digests(dest))
+    except GetModulesError:
+        return None
+
+
+def differences(module: LockedModule, package: LockedPackage, dest: Path, bench: Bench) -> Differences | None:
+    """File by file; ``None`` where what is locked cannot be had without a connection, or ``dest`` cannot be read."""
+    quiet = replace(bench.means, offline=True, progress=Progress(), memo=Memo())
+    try:
+        with private_directory(bench) as spare:
+            job = locked_job(module, package, bench, spare / module.name)
+            if install_all([job], quiet).failures:
+                return None
+            wanted, found = dict(tree_digests(job.dest)), dict(tree_digests(dest))
+    except GetModulesError:
+        return None
+    return Differences(
+        modified=tuple(sorted(name for name in wanted if name in found and wanted[name] != found[name])),
+        missing=tuple(sorted(set(wanted) - set(found))),
+        extra=tuple(sorted(set(found) - set(wanted))),
+    )
+
+
+def describe(module: LockedModule, package: LockedPackage, dest: Path, bench: Bench) -> str:
+    """The end of a sentence about ``dest``: which of its files differ, where that can be told."""
+    found = differences(module, package, dest, bench)
+    if found is None:
+        return ""
+    parts = [
+        f"{what} {', '.join(printable(name) for name in names[:_SHOWN])}" + (", …" if len(names) > _SHOWN else "")
+        for what, names in (("modified", found.modified), ("missing", found.missing), ("added", found.extra))
+        if names
+    ]
+    return f": {'; '.join(parts)}" if parts else ""

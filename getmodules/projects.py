@@ -1,0 +1,157 @@
+"""What a client does with a whole project: the part of :class:`getmodules.Client` that knows manifest and lock."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from getmodules.limits import Limits
+from getmodules.ports import Progress
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    from getmodules.batch import Pace
+    from getmodules.project.bench import Bench
+    from getmodules.project.manifest import Manifest
+    from getmodules.project.reports import CheckReport, InstallReport, LockReport, OutdatedReport, VerifyReport
+
+    StrPath = str | os.PathLike[str]
+
+
+class Projects(ABC):
+    """``manifest`` is a ``getmodules.toml``, or the directory that has one; the lock lies beside it.
+
+    Modules fail one by one: what could be done was done, and the report has the failures.
+    """
+
+    @abstractmethod
+    def _bench(
+        self,
+        manifest: StrPath,
+        pace: Pace | None,
+        limits: Limits | None,
+        progress: Progress | None,
+        *,
+        read: Callable[[Path], Manifest] | None = None,
+    ) -> AbstractContextManager[Bench]:
+        """``read`` gives the manifest; without it, that is not read."""
+
+    def add(
+        self,
+        name: str,
+        source: str,
+        manifest: StrPath = ".",
+        *,
+        version: str | None = None,
+        dest: str | None = None,
+        expect: str | None = None,
+        pace: Pace | None = None,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> LockReport:
+        """A new module in ``manifest`` (which may be a new file), and in the lock. Where that fails, both stay."""
+        from getmodules.project.changes import Addition
+
+        more = {"version": version, "dest": dest, "expect": expect}
+        entry = {"source": source, **{key: value for key, value in more.items() if value is not None}}
+        addition = Addition(name, entry)
+        with self._bench(manifest, pace, limits, progress, read=addition.edited) as bench:
+            return addition.settle(bench)
+
+    def remove(self, name: str, manifest: StrPath = ".", *, progress: Progress | None = None) -> None:
+        """Take a module out of manifest and lock. What was installed of it stays."""
+        from getmodules.project.changes import Removal
+
+        removal = Removal(name)
+        with self._bench(manifest, None, None, progress, read=removal.edited) as bench:
+            removal.settle(bench)
+
+    def lock(
+        self,
+        manifest: StrPath = ".",
+        *,
+        upgrade: bool | Iterable[str] = False,
+        pace: Pace | None = None,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> LockReport:
+        """Write down in ``getmodules.lock`` what each module of ``manifest`` (the file, or its directory) is.
+
+        What is locked stays so, unless the manifest's entry was edited, or ``upgrade`` says that all of them, or those
+        with these names, are looked up anew. Where a module failed, nothing is written: see the report's ``failures``.
+        """
+        from getmodules.project.lock import Upgrade, lock
+        from getmodules.project.manifest import read_manifest
+
+        wanted = None if upgrade is False else Upgrade(() if upgrade is True else tuple(upgrade))
+        with self._bench(manifest, pace, limits, progress, read=read_manifest) as bench:
+            return lock(wanted, bench)
+
+    def check_lock(
+        self,
+        manifest: StrPath = ".",
+        *,
+        pace: Pace | None = None,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> CheckReport:
+        """Whether the lock still says what the manifest says, and what the sources say today. Writes nothing."""
+        from getmodules.project.lock import check
+        from getmodules.project.manifest import read_manifest
+
+        with self._bench(manifest, pace, limits, progress, read=read_manifest) as bench:
+            return check(bench)
+
+    def install(
+        self,
+        manifest: StrPath = ".",
+        *,
+        names: Iterable[str] = (),
+        locked: bool = False,
+        frozen: bool = False,
+        force: bool = False,
+        pace: Pace | None = None,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> InstallReport:
+        """Bring the modules of ``manifest`` (all, or those with these ``names``) to where they belong, as locked.
+
+        What is not locked yet is locked afterwards; with ``locked`` that is an error (``lock-stale``), and ``frozen``
+        leaves the manifest unread. A tree that matches is left alone, an edited one is replaced by ``force`` only.
+        Failures are in the report, which also raises them (``check()``); good modules are installed all the same.
+        """
+        from getmodules.project.install import Wishes, install
+        from getmodules.project.manifest import read_manifest
+
+        wishes = Wishes(names=tuple(names), locked=locked, frozen=frozen, force=force)
+        read = None if frozen else read_manifest
+        with self._bench(manifest, pace, limits, progress, read=read) as bench:
+            return install(wishes, bench)
+
+    def verify(
+        self, manifest: StrPath = ".", *, names: Iterable[str] = (), progress: Progress | None = None
+    ) -> VerifyReport:
+        """The trees of a project against its lock. Nobody is asked, and the manifest is not read."""
+        from getmodules.project.verify import verify
+
+        with self._bench(manifest, None, None, progress) as bench:
+            return verify(tuple(names), bench)
+
+    def outdated(
+        self,
+        manifest: StrPath = ".",
+        *,
+        pace: Pace | None = None,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> OutdatedReport:
+        """Of which modules there are newer versions, and which addresses mean something else by now."""
+        from getmodules.project.manifest import read_manifest
+        from getmodules.project.outdated import outdated
+
+        with self._bench(manifest, pace, limits, progress, read=read_manifest) as bench:
+            return outdated(bench)

@@ -1,0 +1,91 @@
+"""What is known about each hash of a provider package: who vouches for it, and how.
+
+The outcome of an authentication is such a collection. Nothing is lost by merging two of them, in whatever order, so
+that no step has to be the last one to be heard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Self, final
+
+from getmodules.errors import VerificationError
+from getmodules.providers.hashes import Hash
+from getmodules.providers.platforms import Platform
+from getmodules.values import field, valueclass
+
+
+@valueclass
+class HashDisposition:
+    """What was learned about one hash."""
+
+    #: The ids of the OpenPGP keys whose signatures cover it. Who only has this has still to decide whom to trust.
+    signed_by: frozenset[str] = frozenset()
+    #: By the provider's origin registry, asked directly: never set on the word of a mirror.
+    reported_by_registry: bool = False
+    #: Calculated here, from the package itself.
+    verified_locally: bool = False
+    #: By a mirror of which the user has said that its word is enough.
+    reported_by_trusted_mirror: bool = False
+    #: Whose package has it; ``None`` where nobody said, or where it is not that of one platform alone.
+    platform: Platform | None = None
+
+    def merge(self, other: HashDisposition) -> HashDisposition:
+        """What both know. Two different platforms cannot both be right: that is a ``ValueError``."""
+        if self.platform is not None and other.platform is not None and self.platform != other.platform:
+            raise ValueError(f"{min(self.platform, other.platform)} and {max(self.platform, other.platform)}")
+        return HashDisposition(
+            signed_by=self.signed_by | other.signed_by,
+            reported_by_registry=self.reported_by_registry or other.reported_by_registry,
+            verified_locally=self.verified_locally or other.verified_locally,
+            reported_by_trusted_mirror=self.reported_by_trusted_mirror or other.reported_by_trusted_mirror,
+            platform=self.platform or other.platform,
+        )
+
+
+@final
+@valueclass(kw_only=False, eq=False)
+class HashDispositions(Mapping[Hash, HashDisposition]):
+    """Each hash with its disposition: a mapping that does not change."""
+
+    _by_hash: Mapping[Hash, HashDisposition] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_hash", MappingProxyType(dict(self._by_hash)))
+
+    @classmethod
+    def of(cls, hashes: Iterable[Hash], disposition: HashDisposition) -> Self:
+        """The same ``disposition`` for all of ``hashes``."""
+        return cls(dict.fromkeys(hashes, disposition))
+
+    def merge(self, other: HashDispositions) -> HashDispositions:
+        """Both collections as one. Commutative and associative; conflicting platforms are an error."""
+        merged = dict(self._by_hash)
+        for hash_, disposition in other.items():
+            known = merged.get(hash_)
+            try:
+                merged[hash_] = disposition if known is None else known.merge(disposition)
+            except ValueError as error:
+                raise VerificationError(f"the hash {hash_} is said to be that of two platforms: {error}") from None
+        return HashDispositions(merged)
+
+    @property
+    def key_ids(self) -> tuple[str, ...]:
+        """All keys that signed any of the hashes, sorted."""
+        return tuple(sorted(frozenset().union(*(disposition.signed_by for disposition in self.values()))))
+
+    def __getitem__(self, key: Hash) -> HashDisposition:
+        return self._by_hash[key]
+
+    def __iter__(self) -> Iterator[Hash]:
+        return iter(self._by_hash)
+
+    def __len__(self) -> int:
+        return len(self._by_hash)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._by_hash.items()))
+
+    def __repr__(self) -> str:
+        return f"HashDispositions({dict(self._by_hash)!r})"

@@ -1,0 +1,190 @@
+"""Detached OpenPGP signatures: who, of those who may, has signed this document?
+
+Beyond the mathematics, a signature must have been made while its key was valid, with algorithms that are trusted still;
+a revoked key signs nothing; and a key that has expired since is reported, for the policy to judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from getmodules.errors import SignatureError
+from getmodules.limits import KIB
+from getmodules.providers.certificates import Certificate, key_id, read_certificates
+from getmodules.providers.sequoia import BROKEN_ALGORITHMS, UnusableError, asked, named, sequoia
+from getmodules.values import valueclass
+
+if TYPE_CHECKING:
+    from pysequoia import Sig
+
+SIGNATURE_BYTES: Final = 64 * KIB
+MOST_SIGNATURES: Final = 16
+_DETACHED = "it is made with `gpg --detach-sign`, with or without --armor"
+_ANEW = "ask the author of the provider to sign the release anew"
+_OVER_DOCUMENTS = frozenset({"Binary", "Text"})
+
+
+@valueclass
+class _Signature:
+    """What one signature says about itself; none of it is true before it is verified."""
+
+    #: The key that made it, by its fingerprint or its id.
+    issuer: str | None
+    kind: str
+    algorithm: str
+    created: datetime | None
+    expiration: datetime | None
+    #: What pysequoia made of it.
+    sig: Sig
+
+
+@valueclass
+class Signer:
+    """The key whose signature was found good: the primary one, also where a subkey of it signed."""
+
+    fingerprint: str
+    #: When the key that signed ceased to be valid; ``None`` where it is valid still.
+    expired: datetime | None = None
+
+    @property
+    def key_id(self) -> str:
+        """As gpg and OpenTofu show it."""
+        return key_id(self.fingerprint).upper()
+
+
+def find_signer(
+    document: bytes,
+    signature: bytes,
+    keys: Sequence[bytes],
+    *,
+    now: datetime,
+    trusted: frozenset[str] | None = None,
+    refuse_expired: bool = False,
+) -> Signer:
+    """The first of ``keys`` that signed ``document``; one that is still valid goes before one that is not.
+
+    ``signature`` and ``keys`` may be binary or armored; ``trusted`` are the fingerprints that will do, if not all.
+    """
+    complaints: list[SignatureError] = []
+    signatures = _read_signatures(signature)
+    found: list[Signer] = []
+    for certificate in read_certificates(keys, complaints):
+        for each in signatures:
+            if not certificate.has_key(each.issuer):
+                continue
+            try:
+                found.append(_verify(document, each, certificate, now, trusted))
+            except SignatureError as error:
+                complaints.append(error)
+    for signer in found:
+        if signer.expired is None:
+            return signer
+    if found and not refuse_expired:
+        return found[0]
+    raise _refusal(found, complaints, signatures)
+
+
+def _verify(
+    document: bytes, signature: _Signature, certificate: Certificate, now: datetime, trusted: frozenset[str] | None
+) -> Signer:
+    if trusted is not None and certificate.fingerprint not in trusted:
+        raise SignatureError(
+            f"{certificate} is not on the list of trusted keys",
+            part="untrusted-key",
+            hint="add its fingerprint to the list if its owner has told you that it is theirs",
+        )
+    if certificate.is_revoked:
+        raise SignatureError(
+            f"{certificate} has been revoked",
+            part="revoked-key",
+            hint="its owner says that it must not be used: ask for a release that is signed with a new one",
+        )
+    try:
+        verified = asked(
+            lambda: sequoia().verify(bytes=document, store=lambda ids: [certificate.cert], signature=signature.sig)
+        )
+    except UnusableError:
+        raise _unfit(signature, certificate, now) from None
+    end = certificate.ends[verified.valid_sigs[0].signing_key]
+    return Signer(fingerprint=certificate.fingerprint, expired=end if end is not None and end <= now else None)
+
+
+def _unfit(signature: _Signature, certificate: Certificate, now: datetime) -> SignatureError:
+    """pysequoia says no more than that; what can be seen from outside is said here."""
+    made = signature.created
+    ends = [end for end in certificate.ends.values() if end is not None]
+    if made is not None and ends and made >= min(ends):
+        return SignatureError(
+            f"{certificate} had expired on {min(ends).date()}, before it signed on {made.date()}",
+            part="expired-key",
+            hint="if its owner has renewed it, the registry must list the renewed key",
+        )
+    if signature.algorithm in BROKEN_ALGORITHMS:
+        return SignatureError(
+            f"the signature by {certificate} is made with {signature.algorithm}, which is broken", hint=_ANEW
+        )
+    if signature.expiration is not None and signature.expiration <= now:
+        return SignatureError(
+            f"the signature by {certificate} was valid until {signature.expiration.date()}", hint=_ANEW
+        )
+    return SignatureError(
+        f"the signature by {certificate} does not fit the document",
+        hint="the document or the signature was changed, or they are not of the same release",
+    )
+
+
+def _refusal(
+    found: Sequence[Signer], complaints: Sequence[SignatureError], signatures: Sequence[_Signature]
+) -> SignatureError:
+    if found:
+        assert found[0].expired is not None
+        return SignatureError(
+            f"the key {found[0].fingerprint.upper()} expired on {found[0].expired.date()}",
+            part="expired-key",
+            hint="if its owner has renewed it, the registry must list the renewed key",
+        )
+    if complaints:
+        return complaints[-1]  # what is about a key that signed comes after what is about one that cannot be read
+    issuers = {each.issuer.upper() if each.issuer else "an unnamed key" for each in signatures}
+    return SignatureError(
+        f"the signature is by none of the keys that the registry lists: it is by {', '.join(sorted(issuers))}",
+        part="unknown-key",
+        hint="the registry must list the key that the provider's author signs with",
+    )
+
+
+def _read_signatures(data: bytes) -> list[_Signature]:
+    """All signatures of one file: who changes a key often signs with the old and the new one."""
+    if len(data) > SIGNATURE_BYTES:
+        raise SignatureError(f"the signature has {len(data):,} bytes, more than the {SIGNATURE_BYTES:,} allowed")
+    if data.lstrip().startswith(b"-----BEGIN PGP SIGNED MESSAGE"):
+        raise SignatureError("this is a signed message, and no detached signature", hint=_DETACHED)
+    try:
+        signatures = asked(lambda: _parse_signatures(data))
+    except UnusableError as error:
+        raise SignatureError(f"the signature cannot be read: {error}", hint=_DETACHED) from None
+    if not 1 <= len(signatures) <= MOST_SIGNATURES:
+        raise SignatureError(f"{len(signatures)} signatures, where 1 to {MOST_SIGNATURES} may be", hint=_DETACHED)
+    if any(each.kind not in _OVER_DOCUMENTS for each in signatures):
+        raise SignatureError("the signature is not one over a document", hint=_DETACHED)
+    return signatures
+
+
+def _parse_signatures(data: bytes) -> list[_Signature]:
+    library = sequoia()  # first, so that a missing library is what is said to be missing
+    from pysequoia.packet import PacketPile
+
+    return [_signature(library.Sig.from_bytes(bytes(packet))) for packet in PacketPile.from_bytes(data)]
+
+
+def _signature(sig: Sig) -> _Signature:
+    return _Signature(
+        issuer=sig.issuer_fingerprint or sig.issuer_key_id,
+        kind=named(sig.signature_type),
+        algorithm=named(sig.hash_algorithm),
+        created=sig.created,
+        expiration=sig.expiration,
+        sig=sig,
+    )

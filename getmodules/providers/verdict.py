@@ -1,0 +1,60 @@
+"""What follows from the dispositions of a package's hashes: what to tell the user, and what to lock."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from getmodules.providers.dispositions import HashDisposition, HashDispositions
+from getmodules.providers.hashes import Hash
+from getmodules.providers.lockfile import ProviderLock
+from getmodules.versions import Version
+
+
+class Summary(Enum):
+    """How well a package is authenticated, in the words of ``tofu init``."""
+
+    SIGNED = "signed"
+    SIGNING_SKIPPED = "signing skipped"
+    VERIFIED_CHECKSUM = "verified checksum"
+    UNAUTHENTICATED = "unauthenticated"
+
+
+def summarize(dispositions: HashDispositions) -> Summary:
+    """The first that applies. The whole truth is in the dispositions: this is for people who look at one line."""
+    found = dispositions.values()
+    if any(each.signed_by for each in found):
+        return Summary.SIGNED
+    if any(each.reported_by_registry for each in found):
+        return Summary.SIGNING_SKIPPED
+    if any(each.verified_locally for each in found):
+        return Summary.VERIFIED_CHECKSUM
+    if any(each.reported_by_trusted_mirror for each in found):
+        return Summary.SIGNING_SKIPPED
+    return Summary.UNAUTHENTICATED
+
+
+def hashes_to_lock(
+    version: Version,
+    installed: Hash,
+    dispositions: HashDispositions,
+    *,
+    prior: ProviderLock | None,
+    signature_needed: bool,
+) -> frozenset[Hash]:
+    """The hashes that the lock gets for a provider of which ``version`` was installed, with that h1.
+
+    What was locked for the same version stays. With ``signature_needed``
+    (:meth:`~getmodules.providers.SignaturePolicy.is_enforced_for`) nobody's word is enough to add a hash that was
+    neither calculated here nor signed.
+    """
+    kept = prior.hashes if prior is not None and prior.version == version else ()
+    new = (hash_ for hash_, each in dispositions.items() if _is_to_be_locked(each, signature_needed))
+    return frozenset({installed, *kept, *new})
+
+
+def _is_to_be_locked(disposition: HashDisposition, signature_needed: bool) -> bool:
+    if disposition.verified_locally:
+        return True
+    if signature_needed:
+        return bool(disposition.signed_by)
+    return disposition.reported_by_registry or disposition.reported_by_trusted_mirror

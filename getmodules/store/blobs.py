@@ -1,0 +1,129 @@
+"""Bytes by their digest: hashed each time before they are used, from the descriptor that is used."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from getmodules.below import directory_of
+from getmodules.digest import STRONG, Digest
+from getmodules.locking import Lock, try_lock
+from getmodules.store.places import listing, put
+from getmodules.values import valueclass
+
+_READ = os.O_RDONLY
+for _flag in ("O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK", "O_BINARY"):
+    _READ |= getattr(os, _flag, 0)
+_CHUNK = 1 << 20
+_log = logging.getLogger("getmodules")
+
+
+@valueclass
+class Held:
+    """A verified blob. As long as ``descriptor`` is open, nobody prunes it."""
+
+    path: Path
+    descriptor: int
+    size: int
+    digests: dict[str, Digest]
+
+
+class Blobs:
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        #: Those that were not what they are called, when they were opened.
+        self.damaged: list[Digest] = []
+
+    def path(self, digest: Digest) -> Path:
+        return self._root / _name(digest)
+
+    def open(self, digest: Digest, algorithms: Iterable[str] = ()) -> Held | None:
+        """The blob if it is there, and is what it is called. A damaged one is dropped.
+
+        Its digests by ``algorithms`` are found out on the way. The caller closes the descriptor.
+        """
+        descriptor = self._open(digest)
+        if descriptor is None:
+            return None
+        try:
+            held = self._verified(descriptor, digest, algorithms)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        if held is None:
+            os.close(descriptor)
+        return held
+
+    def _verified(self, descriptor: int, digest: Digest, algorithms: Iterable[str]) -> Held | None:
+        # Shared, and never waited for: who removes blobs takes it alone.
+        if not _shared(descriptor) or os.fstat(descriptor).st_nlink == 0:
+            return None
+        try:
+            size, digests = _hashed(descriptor, {digest.algorithm, *algorithms})
+        except OSError as error:
+            self._drop(descriptor, digest, error.strerror or "unreadable")
+            return None
+        if digests[digest.algorithm] != digest:
+            self._drop(descriptor, digest, "damaged")
+            return None
+        with suppress(OSError):  # so that what is used is pruned last; a read-only store has no such order
+            os.utime(descriptor)
+        return Held(path=self.path(digest), descriptor=descriptor, size=size, digests=digests)
+
+    def _drop(self, descriptor: int, digest: Digest, reason: str) -> None:
+        """Removed, unless another process has replaced it with a better one meanwhile."""
+        self.damaged.append(digest)
+        _log.warning("the cache's copy of %s is of no use, and was dropped: %s", digest, reason)
+        with suppress(OSError):  # gone already, or a store that cannot be written to: it is not used either way
+            if os.path.samestat(os.lstat(self.path(digest)), os.fstat(descriptor)):
+                os.unlink(self.path(digest))
+
+    def _open(self, digest: Digest) -> int | None:
+        try:
+            with directory_of(self._root, _name(digest)) as (prefix, directory):
+                descriptor = os.open(f"{prefix}{digest.hex}", _READ, dir_fd=directory)
+        except OSError:
+            return None
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return descriptor
+        os.close(descriptor)
+        return None
+
+    def keep(self, fresh: Path, digest: Digest) -> Path:
+        """Take in a file of the store that was hashed while it was written. Raises ``OSError``."""
+        return put(self._root, _name(digest), fresh)
+
+    def all(self) -> Iterator[Digest]:
+        for algorithm in STRONG:
+            for prefix in listing(self._root, f"blobs/{algorithm}"):
+                for name in listing(self._root, f"blobs/{algorithm}/{prefix}"):
+                    with suppress(ValueError):
+                        digest = Digest(algorithm, name)
+                        if digest.hex.startswith(prefix):
+                            yield digest
+
+
+def _shared(descriptor: int) -> bool:
+    try:
+        return try_lock(descriptor, shared=True) is not Lock.BUSY
+    except OSError:
+        return False
+
+
+def _name(digest: Digest) -> str:
+    return f"blobs/{digest.algorithm}/{digest.hex[:2]}/{digest.hex}"
+
+
+def _hashed(descriptor: int, algorithms: Iterable[str]) -> tuple[int, dict[str, Digest]]:
+    hashers = {name: hashlib.new(name) for name in algorithms}
+    size = 0
+    while chunk := os.read(descriptor, _CHUNK):
+        size += len(chunk)
+        for hasher in hashers.values():
+            hasher.update(chunk)
+    return size, {name: Digest(name, hasher.hexdigest()) for name, hasher in hashers.items()}

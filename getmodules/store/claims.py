@@ -1,0 +1,75 @@
+"""Who fetches what, and who is in which room: one at a time, among all threads and processes.
+
+A claim is the lock of an open file, so it ends with its process, whatever ended it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import sleep
+
+from getmodules.locking import Lock, try_lock
+
+_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.1
+
+
+def claim_name(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+@contextmanager
+def claimed(path: Path, waiting: Callable[[bool], None]) -> Iterator[None]:
+    """Alone with ``path``, a lock file, until the block ends.
+
+    ``waiting`` is called before each pause, with ``True`` the first time; it may raise. Raises ``OSError`` where
+    the file cannot be made. On a file system without locks nobody waits for anybody.
+    """
+    descriptor = _take(path, waiting)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # Windows removes nothing that is open; whoever tidies up does
+            os.unlink(path)
+        os.close(descriptor)
+
+
+def _take(path: Path, waiting: Callable[[bool], None]) -> int:
+    pause, first = _FIRST_PAUSE, True
+    while True:
+        descriptor, answer = attempt(path, _FLAGS)
+        if descriptor is not None:
+            return descriptor
+        if answer is Lock.BUSY:
+            waiting(first)
+            first = False
+            sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+def attempt(path: Path, flags: int) -> tuple[int | None, Lock]:
+    """The file at ``path`` as a descriptor, alone with it, or else why not. Raises ``OSError``.
+
+    Whoever was alone with it may have removed it between its opening and its locking: then it is not ``BUSY``.
+    """
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        answer = try_lock(descriptor)
+        if answer is Lock.UNSUPPORTED or (answer is Lock.HELD and _is_still_there(path, descriptor)):
+            return descriptor, answer
+    except BaseException:
+        os.close(descriptor)
+        raise
+    os.close(descriptor)
+    return None, answer
+
+
+def _is_still_there(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,158 @@
+"""Where the store is, and whether it may be used: ours alone, of a layout that we know, writable or not."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from getmodules.below import is_in_the_way
+from getmodules.errors import ConfigError, FetchError, NotFoundError
+from getmodules.localfile import read_file
+from getmodules.redact import printable
+from getmodules.values import valueclass
+
+VARIABLE = "GETMODULES_CACHE_DIR"
+VERSION = 1
+_ANOTHER = f"{VARIABLE}=DIRECTORY names another; or --no-cache"
+_VERSION_FILE = "version"
+_VERSION_BYTES = 32
+_ATTEMPTS = 20
+#: What a directory may hold that somebody made for us, or that a file system makes by itself.
+_HARMLESS = frozenset({"lost+found", ".DS_Store", "CACHEDIR.TAG"})
+#: What a run puts back that was at work while somebody removed its store.
+_OURS = frozenset({"blobs", "records", "workshops", "locks", "ingest"})
+_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# A cache of getmodules: safe to remove, not worth a backup.\n"
+_log = logging.getLogger("getmodules")
+
+
+def directory_from(environ: Mapping[str, str]) -> Path | None:
+    """``GETMODULES_CACHE_DIR``, or the platform's place for caches; ``None`` where it is empty, or there is none."""
+    chosen = environ.get(VARIABLE)
+    if chosen is not None:
+        if not chosen:
+            return None
+        if not os.path.isabs(chosen):
+            raise ConfigError(f"{VARIABLE} must be an absolute path, not {printable(chosen)!r}")
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = environ.get("LOCALAPPDATA", "")
+        return Path(base, "getmodules", "Cache") if os.path.isabs(base) else None
+    home = environ.get("HOME", "")
+    if sys.platform == "darwin":
+        return Path(home, "Library", "Caches", "getmodules") if os.path.isabs(home) else None
+    base = environ.get("XDG_CACHE_HOME", "")  # a relative one is ignored, as its specification says
+    if not os.path.isabs(base):
+        base = os.path.join(home, ".cache") if os.path.isabs(home) else ""
+    return Path(base, "getmodules") if base else None
+
+
+@valueclass
+class Home:
+    """An opened store's directory."""
+
+    root: Path
+    writable: bool
+
+
+def open_home(root: Path) -> Home | None:
+    """The store at ``root``, made where there is none; ``None`` where the system lets us have none: it is not needed.
+
+    Raises ``ConfigError`` for what must not be touched: somebody else's, another program's, a newer version's.
+    """
+    shown = printable(str(root), 1000)
+    for left in reversed(range(_ATTEMPTS)):
+        try:
+            return _opened(Path(os.path.realpath(root)), shown)
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) and left:
+                continue  # somebody removes it in this moment, as anybody may
+            _log.warning("working without a cache: %s: %s", shown, error.strerror)
+            break
+    return None
+
+
+def _opened(root: Path, shown: str) -> Home:
+    _check_directory(_made(root), shown)
+    writable = os.access(root, os.W_OK | os.X_OK)
+    return Home(root=root, writable=_check_version(root, shown, writable=writable))
+
+
+def _made(root: Path) -> os.stat_result:
+    try:
+        return os.lstat(root)
+    except FileNotFoundError:
+        os.makedirs(root.parent, 0o755, exist_ok=True)
+        with suppress(FileExistsError):  # another process was faster
+            os.mkdir(root, 0o700)
+    return os.lstat(root)
+
+
+def _check_directory(status: os.stat_result, shown: str) -> None:
+    if not stat.S_ISDIR(status.st_mode):
+        raise ConfigError(f"the cache {shown} is not a directory", hint=_ANOTHER)
+    if sys.platform == "win32":
+        return
+    if status.st_uid != os.geteuid():
+        raise ConfigError(f"the cache {shown} belongs to somebody else", hint=_ANOTHER)
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise ConfigError(
+            f"others may write into the cache {shown}", hint=f"chmod 700 {shown}, once you trust what is in it"
+        )
+
+
+def _check_version(root: Path, shown: str, *, writable: bool) -> bool:
+    """Whether the store can be written to; its version is written where the directory is empty."""
+    try:
+        text = b"".join(read_file(root / _VERSION_FILE))[:_VERSION_BYTES].decode("ascii", "replace").strip()
+    except NotFoundError:
+        return _begin(root, shown, writable=writable)
+    except FetchError as error:
+        if isinstance(error.__cause__, OSError) and not is_in_the_way(error.__cause__):
+            raise error.__cause__ from None
+        raise ConfigError(f"the cache {shown} cannot be used: {error.message}", hint=_ANOTHER) from error
+    if not text.isdecimal():
+        raise ConfigError(f"the cache {shown} says no version that makes sense", hint="remove it, or name another")
+    if int(text) > VERSION:
+        raise ConfigError(
+            f"the cache {shown} was written by a newer getmodules (its version is {int(text)}, ours {VERSION})",
+            hint=f"update getmodules; or {VARIABLE}=DIRECTORY; or --no-cache",
+        )
+    return writable
+
+
+def _begin(root: Path, shown: str, *, writable: bool) -> bool:
+    names = os.listdir(root)
+    if _VERSION_FILE in names:  # another process begins it in this moment
+        return _check_version(root, shown, writable=writable)
+    known = _HARMLESS | _OURS
+    strangers = sorted(name for name in names if name not in known and not name.startswith(f"{_VERSION_FILE}."))
+    if strangers:
+        raise ConfigError(
+            f"{shown} is not a cache of getmodules: it holds {printable(strangers[0])!r}",
+            hint=f"{VARIABLE} names an empty directory, or one that is not there yet",
+        )
+    if not writable:
+        return False
+    for name, text in (("CACHEDIR.TAG", _TAG), (_VERSION_FILE, f"{VERSION}\n")):
+        _write(root, name, text)
+    return True
+
+
+def _write(root: Path, name: str, text: str) -> None:
+    """To the disk, before it has its name: after a crash, a store that says no version is one for nobody."""
+    fresh = root / f"{_VERSION_FILE}.{os.urandom(4).hex()}"
+    try:
+        with open(fresh, "x", encoding="ascii") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, root / name)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(fresh)
+        raise

@@ -1,0 +1,196 @@
+"""Small records, by a key that is never written down: it may be an address that a password hides in.
+
+``pins`` say what an immutable address brought, ``refs`` what a mutable one meant. A record that cannot be read is
+one that is not there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from getmodules import strictjson
+from getmodules.digest import Digest
+from getmodules.errors import FetchError
+from getmodules.localfile import read_file
+from getmodules.store.places import listing, put
+from getmodules.strictjson import StrictJsonError, optional, required, string, table_of
+from getmodules.values import field, valueclass
+
+T = TypeVar("T")
+_LARGEST = 1 << 20
+_PINS, _REFS = "records/pins", "records/refs"
+_WHAT = "a record of the cache"
+_log = logging.getLogger("getmodules")
+
+
+def _nothing() -> Mapping[str, str]:
+    return MappingProxyType({})
+
+
+@valueclass
+class Brought:
+    """A blob in the store, and what was said of it when it came."""
+
+    digest: Digest
+    key: str = "archive"
+    name: str | None = None
+    media_type: str | None = None
+    format: str | None = None
+
+
+@valueclass
+class PinRecord:
+    """What an immutable address stands for. Without ``brought``, the getter finds the bytes by their digests."""
+
+    id: str | None
+    digests: Mapping[str, str] = field(default_factory=_nothing)
+    #: A getter's proof, where it is bytes: the blob that holds them.
+    proof: Digest | None = None
+    brought: Brought | None = None
+
+
+@valueclass
+class RefRecord:
+    """What a mutable address meant at ``time`` (seconds since 1970)."""
+
+    #: The pinned address, subdirectory included, exact.
+    address: str
+    time: int
+    #: What the source wants to hear when it is asked whether this still holds.
+    validator: Mapping[str, str] = field(default_factory=_nothing)
+
+
+class Records:
+    """Reading never fails; writing raises ``OSError``."""
+
+    def __init__(self, root: Path, fresh: Callable[[], Path]) -> None:
+        self._root = root
+        self._fresh = fresh
+
+    def pin(self, address: str) -> PinRecord | None:
+        value = _read(self._root, _name(_PINS, address), address)
+        return None if value is None else _reading(_pin_record, value)
+
+    def ref(self, address: str) -> RefRecord | None:
+        value = _read(self._root, _name(_REFS, address), address)
+        return None if value is None else _reading(_ref_record, value)
+
+    def keep_pin(self, address: str, record: PinRecord) -> None:
+        brought = record.brought and {
+            "digest": str(record.brought.digest),
+            "key": record.brought.key,
+            "name": record.brought.name,
+            "media_type": record.brought.media_type,
+            "format": record.brought.format,
+        }
+        proof = None if record.proof is None else str(record.proof)
+        value = {"id": record.id, "digests": dict(record.digests), "proof": proof, "brought": brought}
+        self._write(_name(_PINS, address), address, value)
+
+    def keep_ref(self, address: str, record: RefRecord) -> None:
+        value = {"address": record.address, "time": record.time, "validator": dict(record.validator)}
+        self._write(_name(_REFS, address), address, value)
+
+    def _write(self, name: str, address: str, value: Mapping[str, Any]) -> None:
+        fresh = self._fresh()
+        whole = {"key": _key(address), "sum": _sum(value), "record": value}
+        fresh.write_text(json.dumps(whole, sort_keys=True), encoding="utf-8")
+        put(self._root, name, fresh)
+
+    def files(self) -> Iterator[Path]:
+        for kind in (_PINS, _REFS):
+            for prefix in listing(self._root, kind):
+                for name in listing(self._root, f"{kind}/{prefix}"):
+                    yield self._root / kind / prefix / name
+
+
+def now() -> int:
+    return int(time.time())
+
+
+def _key(address: str) -> str:
+    return hashlib.sha256(address.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _name(kind: str, address: str) -> str:
+    key = _key(address)
+    return f"{kind}/{key[:2]}/{key}"
+
+
+def _sum(value: Mapping[str, Any]) -> str:
+    """Of no use against an attacker, of whom the digests take care; it tells what a failing disk made of a record."""
+    return _key(json.dumps(value, sort_keys=True))
+
+
+def _read(root: Path, name: str, address: str) -> dict[str, Any] | None:
+    path = root / name
+    try:
+        whole = strictjson.mapping(strictjson.loads(_bytes_of(path, root), _WHAT, _LARGEST), _WHAT)
+        value = required(whole, "record", strictjson.mapping, _WHAT)
+        if whole.get("key") != _key(address) or whole.get("sum") != _sum(value):
+            raise StrictJsonError(f"{_WHAT} is another one's, or damaged")
+    except FetchError:
+        return None
+    except StrictJsonError as error:
+        _log.debug("a record is of no use: %s", error)
+        return None
+    with suppress(OSError):  # what is used stays when the store is pruned
+        os.utime(path)
+    return value
+
+
+def _bytes_of(path: Path, root: Path) -> bytes:
+    """One byte more than a record may have is enough to be refused."""
+    content = bytearray()
+    with closing(read_file(path, root)) as chunks:
+        for chunk in chunks:
+            content += chunk
+            if len(content) > _LARGEST:
+                break
+    return bytes(content)
+
+
+def _reading(parse: Callable[[dict[str, Any]], T], value: dict[str, Any]) -> T | None:
+    try:
+        return parse(value)
+    except (StrictJsonError, ValueError) as error:
+        _log.debug("a record is of no use: %s", error)
+        return None
+
+
+def _pin_record(value: dict[str, Any]) -> PinRecord:
+    proof = optional(value, "proof", string, _WHAT)
+    brought = optional(value, "brought", strictjson.mapping, _WHAT)
+    return PinRecord(
+        id=optional(value, "id", string, _WHAT),
+        digests=required(value, "digests", table_of(string), _WHAT),
+        proof=None if proof is None else Digest.parse(proof),
+        brought=None if brought is None else _brought(brought),
+    )
+
+
+def _brought(value: dict[str, Any]) -> Brought:
+    return Brought(
+        digest=Digest.parse(required(value, "digest", string, _WHAT)),
+        key=required(value, "key", string, _WHAT),
+        name=optional(value, "name", string, _WHAT),
+        media_type=optional(value, "media_type", string, _WHAT),
+        format=optional(value, "format", string, _WHAT),
+    )
+
+
+def _ref_record(value: dict[str, Any]) -> RefRecord:
+    return RefRecord(
+        address=required(value, "address", string, _WHAT),
+        time=required(value, "time", strictjson.size, _WHAT),
+        validator=required(value, "validator", table_of(string), _WHAT),
+    )

@@ -1,0 +1,226 @@
+"""The store as one operation uses it. Whatever cannot be kept is not kept, and the operation goes on."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Self
+
+from getmodules.arriving import Arriving
+from getmodules.digest import Digest
+from getmodules.errors import InstallError, OfflineError
+from getmodules.locking import try_lock
+from getmodules.model import Archive
+from getmodules.oserrors import translated
+from getmodules.ports import Context
+from getmodules.privatedir import PrivateDirectory, Sweeper
+from getmodules.store.blobs import Blobs
+from getmodules.store.claims import claim_name, claimed
+from getmodules.store.home import Home
+from getmodules.store.places import room
+from getmodules.store.records import PinRecord, Records, RefRecord
+from getmodules.syscalls import sync_filesystem
+from getmodules.values import replace
+
+_log = logging.getLogger("getmodules")
+
+
+class Trouble:
+    """Whether the store could not be written to, in one operation: once is enough, and is told once."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._met = False
+
+    @property
+    def met(self) -> bool:
+        return self._met
+
+    def report(self, error: OSError) -> None:
+        with self._guard:
+            first, self._met = not self._met, True
+        if first:
+            _log.warning("the cache cannot be written to (%s): going on without", error.strerror or error)
+
+
+class Visit:
+    """Reading needs nothing; what arrives lies in a private directory that goes when the visit ends."""
+
+    def __init__(self, home: Home | None, sweeper: Sweeper, trouble: Trouble | None = None) -> None:
+        self._home = home
+        self._sweeper = sweeper
+        self._trouble = trouble or Trouble()
+        self._stack = ExitStack()
+        self._ingest: PrivateDirectory | None = None
+        self._blobs = None if home is None else Blobs(home.root)
+        self._records = None if home is None else Records(home.root, self._fresh)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def _writable(self) -> bool:
+        return self._home is not None and self._home.writable and not self._trouble.met
+
+    # ------------------------------------------------------------------------------------------------ blobs
+
+    def missing(self, what: str) -> OfflineError:
+        """How to say, offline, that ``what`` is not here."""
+        if self._blobs is not None and self._blobs.damaged:
+            damaged = self._blobs.damaged[-1]
+            return OfflineError(
+                f"{what} cannot be had from the cache: its {damaged} was damaged", hint="run it once without --offline"
+            )
+        return OfflineError(
+            f"{what} is not in the cache",
+            hint="run it once without --offline; a pinned address is then there as long as the cache is",
+        )
+
+    def held(self, digest: Digest, algorithms: Iterable[str] = ()) -> Archive | None:
+        """The blob, verified, as long as the visit lasts."""
+        found = None if self._blobs is None else self._blobs.open(digest, algorithms)
+        if found is None:
+            return None
+        self._stack.callback(os.close, found.descriptor)
+        return Archive(path=found.path, size=found.size, digests=found.digests, descriptor=found.descriptor)
+
+    def arriving(self, spare: Path) -> Arriving:
+        """A new file, open as long as the visit lasts: in the store as long as that is possible, else at ``spare``."""
+        arriving = Arriving(spare, self._fresh, self._trouble.report) if self._writable else Arriving(spare)
+        self._stack.callback(arriving.close)
+        with suppress(OSError):  # so that nobody prunes it when it is a blob, and is being unpacked
+            try_lock(arriving.descriptor, shared=True)
+        return arriving
+
+    def keep(self, archive: Archive, digest: Digest) -> Archive:
+        """Take in what arrived here, hashed by whoever wrote it."""
+        if self._blobs is None or self._ingest is None or archive.path.parent != self._ingest.path:
+            return archive
+        try:
+            return replace(archive, path=self._blobs.keep(archive.path, digest))
+        except OSError as error:
+            self._trouble.report(error)
+            return archive
+
+    def keep_bytes(self, content: bytes, digest: Digest) -> None:
+        if self._writable and self._blobs is not None:
+            with self._tolerated():
+                fresh = self._fresh()
+                fresh.write_bytes(content)
+                self._blobs.keep(fresh, digest)
+
+    def kept(self, digest: Digest, bring: Callable[[], bytes]) -> bytes:
+        """Small content: from the store, or brought now and kept if it is what it should be; the caller checks it."""
+        archive = self.held(digest)
+        if archive is not None:
+            with translated("cannot read the cache"), archive.open() as file:
+                return file.read()
+        content = bring()
+        if Digest.of(content, digest.algorithm) == digest:
+            self.keep_bytes(content, digest)
+        return content
+
+    # ---------------------------------------------------------------------------------------------- records
+
+    def pin(self, address: str) -> PinRecord | None:
+        return None if self._records is None else self._records.pin(address)
+
+    def ref(self, address: str) -> RefRecord | None:
+        return None if self._records is None else self._records.ref(address)
+
+    def keep_pin(self, address: str, record: PinRecord) -> None:
+        if self._writable and self._records is not None:
+            with self._tolerated():
+                self._records.keep_pin(address, record)
+
+    def keep_ref(self, address: str, record: RefRecord) -> None:
+        if self._writable and self._records is not None:
+            with self._tolerated():
+                self._records.keep_ref(address, record)
+
+    # ------------------------------------------------------------------------------------- one at a time
+
+    @contextmanager
+    def claim(self, key: str, context: Context) -> Iterator[None]:
+        """Alone with ``key`` among all threads and processes, where there is a store to meet in."""
+        with ExitStack() as stack:
+            if self._writable:
+                with self._tolerated():
+                    stack.enter_context(claimed(self._lock_file(key), _waiting(context)))
+            yield
+
+    @contextmanager
+    def workshop(self, key: str, context: Context) -> Iterator[Path | None]:
+        """A room that stays, alone in it; ``None`` where there is none."""
+        lasting: Path | None = None
+        with ExitStack() as stack:
+            if self._writable and self._home is not None:
+                with self._tolerated():
+                    key = f"workshop\0{key}"
+                    stack.enter_context(claimed(self._lock_file(key), _waiting(context)))
+                    made = room(self._home.root, f"workshops/{claim_name(key)}")
+                    os.utime(made)
+                    lasting = made
+            yield lasting
+
+    def _lock_file(self, key: str) -> Path:
+        assert self._home is not None
+        return room(self._home.root, "locks") / claim_name(key)
+
+    def settle(self, beside: Path) -> None:
+        """Bring what was kept to the disk, unless that happens anyway when what is at ``beside`` is published.
+
+        No file is synced by itself: that takes longer than all the rest, and a file that a crash cut short is found
+        out when it is read.
+        """
+        if self._ingest is None or self._home is None or sys.platform == "win32":
+            return
+        with self._tolerated():
+            if os.stat(beside).st_dev != os.stat(self._home.root).st_dev:
+                root = os.open(self._home.root, os.O_RDONLY | os.O_CLOEXEC)
+                try:
+                    sync_filesystem(root)
+                finally:
+                    os.close(root)
+
+    # ------------------------------------------------------------------------------------------ what arrives
+
+    def _fresh(self) -> Path:
+        """A path of our own in the store. Raises ``OSError``."""
+        if self._ingest is None:
+            assert self._home is not None
+            directory = room(self._home.root, "ingest")
+            self._sweeper.sweep(directory)
+            ingest = PrivateDirectory(directory)
+            self._stack.callback(ingest.remove)
+            try:
+                ingest.create()
+            except InstallError as error:
+                raise OSError(errno.EBUSY, error.message) from error
+            self._ingest = ingest
+        return self._ingest.path / os.urandom(8).hex()
+
+    @contextmanager
+    def _tolerated(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self._trouble.report(error)
+
+
+def _waiting(context: Context) -> Callable[[bool], None]:
+    def wait(first: bool) -> None:
+        if first:
+            context.notice("waiting for another run that fetches the same")
+        context.checkpoint()
+
+    return wait

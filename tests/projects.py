@@ -1,0 +1,80 @@
+"""A project for tests: a directory with modules, and a client that knows nothing of this machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from getmodules import Client
+from getmodules.batch import Pace
+from getmodules.pipeline import Means
+from getmodules.project.bench import Bench
+from getmodules.project.manifest import Place, read_manifest
+from tests.fakes import zip_of
+from tests.snapshots import snapshot
+
+#: What no run leaves in a project besides what it was asked for.
+KEPT = {"getmodules.toml", "getmodules.lock", ".getmodules"}
+
+
+class Project:
+    """``src`` is a module with a directory ``net``, ``pkg.zip`` the same packed."""
+
+    def __init__(self, directory: Path, **client: Any) -> None:
+        self.directory = directory
+        directory.mkdir(parents=True, exist_ok=True)
+        self.write("src/main.tf", "# main\n")
+        self.write("src/net/net.tf", "# net\n")
+        self.repack()
+        self.client = Client(**{"environ": {"GETMODULES_PLUGINS": ""}, "use_cache": False, **client})
+
+    def write(self, name: str, text: str) -> None:
+        path = self.directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def read(self, name: str) -> str:
+        return (self.directory / name).read_text()
+
+    def repack(self, **files: str) -> None:
+        content = {"main.tf": "# main\n", "net/net.tf": "# net\n", **files}
+        (self.directory / "pkg.zip").write_bytes(zip_of({name: text.encode() for name, text in content.items()}))
+
+    def wants(self, text: str = "", **sources: str) -> None:
+        """The manifest: ``text``, and a module for each of ``sources``."""
+        tables = [f'[modules.{name}]\nsource = "{source}"\n' for name, source in sources.items()]
+        self.write("getmodules.toml", "\n".join([*([text] if text else []), *tables]))
+
+    @property
+    def manifest(self) -> Path:
+        return self.directory / "getmodules.toml"
+
+    @property
+    def lock(self) -> str:
+        return self.read("getmodules.lock")
+
+    @property
+    def has_lock(self) -> bool:
+        return (self.directory / "getmodules.lock").exists()
+
+    def tree(self, dest: str) -> dict[str, bytes]:
+        """The files of what is installed."""
+        found = snapshot(self.directory / dest)
+        return {name: content for name, (mode, content) in found.items() if not mode.startswith("d")}
+
+    def bench(self, *, read: bool = True, offline: bool = False) -> Bench:
+        means: Means = self.client._means(None, None)
+        wanted = read_manifest(self.manifest) if read else None
+        return Bench(place=Place.at(self.directory), means=means, pace=Pace(), wanted=wanted)
+
+    @property
+    def installed(self) -> Mapping[str, str]:
+        """What the checkout remembers."""
+        found: dict[str, str] = json.loads(self.read(".getmodules/installed.json"))
+        return found
+
+    def leftovers(self, beside: Iterable[str] = ()) -> set[str]:
+        """What lies in the project that no test put there: private directories above all."""
+        return {path.name for path in self.directory.rglob(".getmodules*") if path.name not in {".getmodules", *beside}}

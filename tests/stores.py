@@ -1,0 +1,65 @@
+"""Stores for tests: one of our own, what is in it, and damage to it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from getmodules import Client, Digest
+from getmodules.privatedir import Sweeper
+from getmodules.store.home import Home, open_home
+from getmodules.store.visit import Visit
+from tests.fakes import FakePlugin, Recorder
+
+
+def a_home(root: Path) -> Home:
+    home = open_home(root)
+    assert home is not None
+    return home
+
+
+def a_visit(root: Path) -> Visit:
+    return Visit(a_home(root), Sweeper())
+
+
+def keep(root: Path, content: bytes, algorithm: str = "sha256") -> Digest:
+    """``content`` as a blob of the store."""
+    digest = Digest.of(content, algorithm)
+    with a_visit(root) as visit:
+        visit.keep_bytes(content, digest)
+    assert path_of(root, digest).read_bytes() == content
+    return digest
+
+
+def path_of(root: Path, digest: Digest) -> Path:
+    return root / "blobs" / digest.algorithm / digest.hex[:2] / digest.hex
+
+
+def blobs_of(root: Path) -> list[Path]:
+    return sorted(path for path in (root / "blobs").rglob("*") if not path.is_dir())
+
+
+def records_of(root: Path, kind: str = "*") -> list[Path]:
+    return sorted((root / "records").glob(f"{kind}/??/*"))
+
+
+def damage(path: Path) -> None:
+    """One bit of a file, in its middle."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def nothing_half(root: Path) -> None:
+    """No run has left anything in the store that is not whole."""
+    assert os.listdir(root / "ingest") == [] if (root / "ingest").exists() else True
+    assert os.listdir(root / "locks") == [] if (root / "locks").exists() else True
+    for path in blobs_of(root):
+        assert path == path_of(root, Digest.of(path.read_bytes(), path.parts[-3]))
+
+
+def caching_client(root: Path, *getters: Any, progress: Recorder | None = None, **more: Any) -> Client:
+    """A client with fake getters, and a store."""
+    plugin = FakePlugin(*getters)
+    return Client(plugins=(plugin,), environ={"GETMODULES_PLUGINS": ""}, cache_dir=root, progress=progress, **more)

@@ -1,0 +1,72 @@
+"""``getmodules lock``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.commandline import call
+from tests.projects import Project
+
+NO_CACHE = {"GETMODULES_CACHE_DIR": ""}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    made = Project(tmp_path / "project")
+    made.wants(net="./src//net")
+    monkeypatch.chdir(made.directory)
+    return made
+
+
+def test_what_changed(project: Project) -> None:
+    assert call("lock", environ=NO_CACHE)[:] == (0, "new  net  ./src//net\n", "")
+    assert call("lock", environ=NO_CACHE).out == "nothing to change: the lock is up to date\n"
+    project.wants(other="./src")
+    assert call("lock", environ=NO_CACHE).out == "removed  net    ./src//net\nnew      other  ./src\n"
+
+
+def test_as_json(project: Project) -> None:
+    done = call("lock", "--json", environ=NO_CACHE).object
+    assert (done["written"], done["errors"]) == (True, [])
+    assert [(module["name"], module["change"], module["selected"]) for module in done["modules"]] == [
+        ("net", "new", None)
+    ]
+
+
+def test_nothing_is_said_to_be_done_where_something_failed(project: Project) -> None:
+    project.wants(net="./src//net", none="./none")
+    failed = call("lock", environ=NO_CACHE)
+    assert (failed.code, failed.out) == (1, "")
+    assert "error: none: " in failed.err
+    assert not project.has_lock
+
+
+def test_upgrade(project: Project) -> None:
+    call("lock", environ=NO_CACHE)
+    project.write("src/net/net.tf", "newer")
+    assert call("lock", environ=NO_CACHE).out.startswith("nothing")
+    assert call("lock", "--upgrade", "net", environ=NO_CACHE).out == "changed  net  ./src//net\n"
+    assert call("lock", "--upgrade", environ=NO_CACHE).out.startswith("nothing")
+    wrong = call("lock", "net", environ=NO_CACHE)
+    assert (wrong.code, "names are for --upgrade" in wrong.err) == (2, True)
+
+
+def test_check(project: Project) -> None:
+    assert call("lock", "--check", environ=NO_CACHE)[:] == (5, "stale  there is none\nstale  net is new\n", "")
+    call("lock", environ=NO_CACHE)
+    assert call("lock", "--check", environ=NO_CACHE)[:] == (0, "the lock is up to date\n", "")
+    project.write("src/net/net.tf", "newer")
+    moved = call("lock", "--check", environ=NO_CACHE)
+    assert (moved.code, moved.out.startswith("moved  net: locked h1:")) == (5, True)
+    (found,) = call("lock", "--check", "--json", environ=NO_CACHE).object["moved"]
+    assert found["source"] == "./src//net"
+    assert found["locked"] != found["now"]
+
+
+def test_a_check_that_failed(project: Project) -> None:
+    call("lock", environ=NO_CACHE)
+    (project.directory / "src").rename(project.directory / "gone")
+    failed = call("lock", "--check", environ=NO_CACHE)
+    assert (failed.code, failed.out, "error: net: " in failed.err) == (1, "", True)

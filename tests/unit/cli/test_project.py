@@ -1,0 +1,63 @@
+"""What the commands of a project have in common."""
+
+from __future__ import annotations
+
+import argparse
+import io
+
+import pytest
+
+from getmodules import ConfigError, NotFoundError, OfflineError
+from getmodules.batch import Failure
+from getmodules.cli import project as subject
+from getmodules.cli.options import Parser
+from getmodules.cli.render import Console
+from tests.refusals import refusal
+
+
+def _options(*argv: str) -> argparse.Namespace:
+    parser = Parser(usage="x", description="x", epilog="x")
+    subject.add_project(parser)
+    return parser.parse(argv, Console(stdout=io.StringIO(), stderr=io.StringIO(), environ={}))
+
+
+@pytest.mark.parametrize(("argv", "jobs"), [((), None), (("-j", "1"), 1), (("--jobs", "256"), 256)])
+def test_how_many_at_once(argv: tuple[str, ...], jobs: int | None) -> None:
+    pace = subject.pace_of(_options(*argv))
+    assert (pace and pace.jobs) == jobs
+
+
+@pytest.mark.parametrize("text", ["0", "257", "-1", "x", "", "1.5", "９", "1" * 5000])
+def test_what_is_no_number_of_jobs(text: str) -> None:
+    refusal(ConfigError, "config", subject.pace_of, _options(f"--jobs={text}"))
+
+
+def test_which_manifest() -> None:
+    assert subject.manifest_of(_options()) == "."
+    assert subject.manifest_of(_options("--manifest", "x.toml")) == "x.toml"
+    assert "empty" in refusal(ConfigError, "config", subject.manifest_of, _options("--manifest", "")).message
+
+
+def test_failures_are_told_by_package() -> None:
+    err = io.StringIO()
+    shared = NotFoundError("there is nothing", address="oci://h/x")
+    failures = [
+        Failure(module="a", error=shared),
+        Failure(module="b", error=OfflineError("not here")),
+        Failure(module="c", error=shared),
+    ]
+    assert subject.tell(failures, Console(stdout=None, stderr=err, environ={})) == 6
+    assert err.getvalue() == (
+        "error: a, c: there is nothing\n  address: oci://h/x\n  code: not-found\nerror: b: not here\n  code: offline\n"
+    )
+    assert subject.as_json(failures) == [
+        {"module": "a", "code": "not-found", "message": "there is nothing", "hint": None, "address": "oci://h/x"},
+        {"module": "b", "code": "offline", "message": "not here", "hint": None, "address": None},
+        {"module": "c", "code": "not-found", "message": "there is nothing", "hint": None, "address": "oci://h/x"},
+    ]
+    assert subject.tell([], Console(stdout=None, stderr=err, environ={})) == 0
+
+
+def test_columns() -> None:
+    assert subject.lines([("a", "bbb", "c"), ("aaa", "b", "")]) == "a    bbb  c\naaa  b"
+    assert subject.lines([]) == ""

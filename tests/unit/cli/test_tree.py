@@ -1,0 +1,25 @@
+"""``getmodules tree``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.commandline import call
+from tests.projects import Project
+
+
+def test_packages_and_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = Project(tmp_path / "project")
+    monkeypatch.chdir(project.directory)
+    refused = call("tree")
+    assert (refused.code, refused.out) == (5, "")
+    project.wants(a="./pkg.zip", b="./pkg.zip//net", c="./src")
+    project.client.lock(project.directory)
+    lines = call("tree").out.splitlines()
+    assert lines[0].startswith("./pkg.zip?checksum=sha256:")
+    assert lines[1:] == ["|-- a in modules/a", "`-- b //net in modules/b", "./src", "`-- c in modules/c"]
+    packages = call("tree", "--json").object["packages"]
+    assert [package["getter"] for package in packages] == ["file", "file"]
+    assert packages[0]["modules"][1] == {"name": "b", "subdir": "net", "dest": "modules/b", "selected": None}

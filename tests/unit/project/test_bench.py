@@ -1,0 +1,83 @@
+"""What work on a project is done with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from getmodules import ConfigError, InstallError
+from getmodules.project import bench as subject
+from getmodules.project.lockfile import Lock
+from tests.projects import Project
+from tests.refusals import refusal
+
+
+def test_relative_sources_start_beside_the_manifest(project: Project) -> None:
+    project.wants("")
+    assert str(project.bench().detect("./src//net")) == f"file://{project.directory}/src//net"
+
+
+def test_the_lock_is_written_only_where_it_changes(project: Project) -> None:
+    project.wants("")
+    bench = project.bench()
+    assert bench.lock() is None
+    assert bench.write_lock(Lock())
+    assert bench.lock() == Lock()
+    assert not bench.write_lock(Lock())
+
+
+def test_a_run_that_was_cancelled(project: Project) -> None:
+    project.wants("")
+    bench = project.bench()
+    bench.checkpoint()
+    bench.means.cancelled.set()
+    refusal(InstallError, "install/cancelled", bench.checkpoint)
+
+
+def test_destinations_lie_in_the_project(project: Project, tmp_path: Path) -> None:
+    project.wants("")
+    bench = project.bench()
+    assert bench.dest("modules/vpc") == project.directory / "modules/vpc"
+    (project.directory / "inside").symlink_to("src")
+    assert bench.dest("inside/vpc") == project.directory / "inside/vpc"
+    (project.directory / "outside").symlink_to(tmp_path)
+    (project.directory / "up").symlink_to("..")
+    for dest in ("outside/vpc", "outside/a/b", "up/vpc"):
+        error = refusal(InstallError, "install/protected", bench.dest, dest)
+        assert dest in error.message
+
+
+def test_a_project_that_is_reached_through_a_link(project: Project, tmp_path: Path) -> None:
+    project.wants("")
+    (tmp_path / "link").symlink_to(project.directory)
+    other = Project.__new__(Project)
+    other.directory, other.client = tmp_path / "link", project.client
+    assert other.bench().dest("modules/vpc") == tmp_path / "link/modules/vpc"
+
+
+def test_which_modules() -> None:
+    known = ("a", "b", "c")
+    assert subject.chosen((), known) == known
+    assert subject.chosen(("c", "a", "c"), known) == ("c", "a")
+    assert refusal(ConfigError, "config", subject.chosen, ("x",), known).hint == "known: a, b, c"
+
+
+def test_a_private_directory_is_gone_afterwards(project: Project) -> None:
+    project.wants("")
+    def fail() -> None:
+        with subject.private_directory(project.bench()) as spare:
+            assert spare.parent == project.directory
+            (spare / "x").mkdir()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert project.leftovers() == set()
+
+
+def test_the_manifest_is_there_only_where_it_was_read(project: Project) -> None:
+    project.wants(net="./src//net")
+    assert list(project.bench().manifest().modules) == ["net"]
+    with pytest.raises(AssertionError):
+        project.bench(read=False).manifest()

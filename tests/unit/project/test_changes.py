@@ -1,0 +1,67 @@
+"""``add`` and ``remove``."""
+
+from __future__ import annotations
+
+import pytest
+
+from getmodules import ConfigError
+from getmodules.project.lockfile import parse_lock
+from tests.projects import Project
+from tests.refusals import refusal
+from tests.snapshots import snapshot
+
+
+def _locked(project: Project) -> list[str]:
+    return sorted(parse_lock(project.lock, "x").modules)
+
+
+def test_adding_to_nothing(project: Project) -> None:
+    report = project.client.add("net", "./src//net", project.directory)
+    assert [(module.name, module.change) for module in report.modules] == [("net", "new")]
+    assert project.read("getmodules.toml") == '[modules.net]\nsource = "./src//net"\n'
+    assert _locked(project) == ["net"]
+    assert not (project.directory / "modules").exists()
+
+
+def test_adding_and_removing(project: Project) -> None:
+    project.wants("# mine\n", net="./src//net")
+    project.client.lock(project.directory)
+    before, lock = project.read("getmodules.toml"), project.lock
+    project.client.add("zip", "./pkg.zip", project.directory, dest="vendor/zip", expect=None)
+    assert project.read("getmodules.toml") == f'{before}\n[modules.zip]\nsource = "./pkg.zip"\ndest = "vendor/zip"\n'
+    assert _locked(project) == ["net", "zip"]
+    project.client.install(project.directory)
+    project.client.remove("zip", project.directory)
+    assert (project.read("getmodules.toml"), project.lock) == (before, lock)
+    assert (project.directory / "vendor/zip/main.tf").exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [pytest.param("./none", "not-found", id="not there"), pytest.param("odd", "address", id="no address")],
+)
+def test_nothing_is_added_that_does_not_work(source: str, code: str, project: Project) -> None:
+    project.wants(net="./src//net")
+    before = snapshot(project.directory)
+    report = project.client.add("bad", source, project.directory)
+    assert [(failure.module, failure.error.code) for failure in report.failures] == [("bad", code)]
+    assert snapshot(project.directory) == before
+
+
+def test_what_cannot_be_changed(project: Project) -> None:
+    before = snapshot(project.directory)
+    refusal(ConfigError, "config", project.client.remove, "net", project.directory)
+    refusal(ConfigError, "config", project.client.add, "a b", "./src", project.directory)
+    assert snapshot(project.directory) == before
+    project.wants(net="./src//net")
+    before = snapshot(project.directory)
+    refusal(ConfigError, "config", project.client.add, "net", "./src", project.directory)
+    refusal(ConfigError, "config", project.client.remove, "nett", project.directory)
+    assert snapshot(project.directory) == before
+
+
+def test_removing_what_was_never_locked(project: Project) -> None:
+    project.wants(net="./src//net")
+    project.client.remove("net", project.directory)
+    assert project.read("getmodules.toml") == ""
+    assert not project.has_lock

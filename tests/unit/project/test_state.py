@@ -1,0 +1,105 @@
+"""What a checkout remembers, and whose turn it is."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from getmodules import InstallError, Progress
+from getmodules.privatedir import Sweeper
+from getmodules.project.state import State
+from tests.fakes import Recorder
+from tests.processes import as_each_user
+from tests.refusals import refusal
+
+
+def _nothing() -> None:
+    pass
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> State:
+    return State(tmp_path, Sweeper())
+
+
+def test_what_was_installed_is_remembered(state: State, tmp_path: Path) -> None:
+    assert state.installed() == {}
+    with state.alone(Progress(), _nothing):
+        state.remember({"b": "h1:1"})
+        state.remember({"a": "h1:2"})
+        state.remember({})
+    assert state.installed() == {"a": "h1:2", "b": "h1:1"}
+    assert {path.name for path in (tmp_path / ".getmodules").iterdir()} == {".gitignore", "installed.json"}
+
+
+def test_what_is_known_already_is_not_written_again(state: State, tmp_path: Path) -> None:
+    with state.alone(Progress(), _nothing):
+        state.remember({"a": "h1:1"})
+        inode = (tmp_path / ".getmodules/installed.json").stat().st_ino
+        state.remember({"a": "h1:1"})
+    assert (tmp_path / ".getmodules/installed.json").stat().st_ino == inode
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff", b'{"a": 1}', b"[" * 100_000], ids=range(6))
+def test_a_memory_that_cannot_be_read_knows_nothing(content: bytes, state: State, tmp_path: Path) -> None:
+    (tmp_path / ".getmodules").mkdir()
+    (tmp_path / ".getmodules/installed.json").write_bytes(content)
+    assert state.installed() == {}
+
+
+def test_a_run_that_installed_nothing_leaves_nothing(state: State, tmp_path: Path) -> None:
+    with state.alone(Progress(), _nothing):
+        assert (tmp_path / ".getmodules").is_dir()
+    with pytest.raises(ZeroDivisionError), state.alone(Progress(), _nothing):
+        raise ZeroDivisionError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_at_a_time(tmp_path: Path) -> None:
+    inside, most, ran = 0, 0, 0
+    guard = threading.Lock()
+
+    def work() -> None:
+        nonlocal inside, most, ran
+        for _ in range(20):
+            with State(tmp_path, Sweeper()).alone(Progress(), _nothing):
+                with guard:
+                    inside += 1
+                    most = max(most, inside)
+                with guard:
+                    inside -= 1
+                    ran += 1
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (most, ran) == (1, 160)
+
+
+def test_who_waits_says_so_and_can_be_stopped(state: State, tmp_path: Path) -> None:
+    class EnoughError(Exception):
+        pass
+
+    def enough() -> None:
+        raise EnoughError
+
+    seen = Recorder()
+    with state.alone(Progress(), _nothing), pytest.raises(EnoughError), State(tmp_path, Sweeper()).alone(seen, enough):
+        pytest.fail("it was somebody else's turn")
+    assert seen.events == [("notice", "waiting for another getmodules that works in this project")]
+
+
+@as_each_user
+def test_a_project_that_cannot_be_written_to(place: Path) -> None:
+    import os
+
+    if os.geteuid() == 0:
+        return
+    (place / "p").mkdir()
+    (place / "p").chmod(0o555)
+    error = refusal(InstallError, "install/denied", State(place / "p", Sweeper()).alone(Progress(), _nothing).__enter__)
+    assert "project" in error.message

@@ -1,0 +1,79 @@
+"""What lies at a destination."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from getmodules import InstallError, hash_tree
+from getmodules.project import trees as subject
+from getmodules.project.lockfile import parse_lock
+from getmodules.project.reports import Differences
+from tests.projects import Project
+from tests.refusals import refusal
+
+
+def test_vacant(tmp_path: Path) -> None:
+    assert subject.is_vacant(tmp_path / "none")
+    assert subject.is_vacant(tmp_path)
+    (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to("nowhere")
+    for taken in (tmp_path, tmp_path / "file", tmp_path / "link"):
+        assert not subject.is_vacant(taken)
+    refusal(InstallError, "install", subject.is_vacant, tmp_path / "file" / "below")
+
+
+def test_directories_that_stay_empty_go_again(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    dests = [tmp_path / "a/b/x", tmp_path / "a/y", tmp_path / "there/z", tmp_path / "used/x"]
+    with subject.no_empty_parents(dests, tmp_path):
+        (tmp_path / "a/b").mkdir(parents=True)
+        (tmp_path / "used/x").mkdir(parents=True)
+    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")} == {"there", "used", "used/x"}
+
+
+def test_h1(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "a").write_text("a")
+    assert subject.h1_of(tmp_path / "tree") == hash_tree(tmp_path / "tree")
+    (tmp_path / "link").symlink_to("tree")
+    (tmp_path / "tree" / "out").symlink_to("../..")
+    for none in ("none", "link", "tree", "tree/a"):
+        assert subject.h1_of(tmp_path / none) is None
+
+
+@pytest.fixture
+def installed(project: Project) -> Project:
+    project.wants(m="./pkg.zip")
+    project.client.install(project.directory)
+    return project
+
+
+def test_differences(installed: Project) -> None:
+    bench = installed.bench()
+    module, package = parse_lock(installed.lock, "x").entry("m")
+    dest = installed.directory / "modules/m"
+    assert subject.differences(module, package, dest, bench) == Differences()
+    assert subject.describe(module, package, dest, bench) == ""
+    for number in range(7):
+        installed.write(f"modules/m/{number}.tf", "")
+    (dest / "main.tf").unlink()
+    said = subject.describe(module, package, dest, bench)
+    assert said == ": missing main.tf; added 0.tf, 1.tf, 2.tf, 3.tf, 4.tf, …"
+
+
+def test_what_is_locked_cannot_be_had(installed: Project) -> None:
+    module, package = parse_lock(installed.lock, "x").entry("m")
+    dest = installed.directory / "modules/m"
+    installed.repack(**{"main.tf": "# other"})
+    assert subject.differences(module, package, dest, installed.bench()) is None
+    assert subject.describe(module, package, dest, installed.bench()) == ""
+
+
+def test_a_name_is_made_harmless(installed: Project) -> None:
+    module, package = parse_lock(installed.lock, "x").entry("m")
+    installed.write("modules/m/\x1b[2J", "")
+    said = subject.describe(module, package, installed.directory / "modules/m", installed.bench())
+    assert "\x1b" not in said
+    assert said

@@ -1,0 +1,108 @@
+"""The trees on disk against the lock."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+import pytest
+
+from getmodules import ConfigError, LockStaleError
+from getmodules.project import verify as subject
+from getmodules.project.reports import Differences, TreeState, VerifiedModule
+from getmodules.testing import Registry
+from tests.projects import Project
+from tests.refusals import refusal
+from tests.snapshots import snapshot
+
+
+def _verify(project: Project, *names: str) -> dict[str, VerifiedModule]:
+    report = subject.verify(names, project.bench(read=False))
+    assert report.ok is all(module.state is TreeState.OK for module in report.modules)
+    return {module.name: module for module in report.modules}
+
+
+@pytest.fixture
+def installed(project: Project) -> Project:
+    project.wants(net="./src//net", packed="./pkg.zip")
+    assert project.client.install(project.directory).failures == ()
+    return project
+
+
+def test_all_is_well(installed: Project) -> None:
+    before = snapshot(installed.directory)
+    installed.manifest.unlink()
+    assert {name: module.state for name, module in _verify(installed).items()} == {"net": "ok", "packed": "ok"}
+    del before["getmodules.toml"]
+    assert snapshot(installed.directory) == before
+
+
+def test_what_differs_is_told_file_by_file(installed: Project) -> None:
+    installed.write("modules/packed/main.tf", "# mine\n")
+    installed.write("modules/packed/sub/new.tf", "# mine\n")
+    (installed.directory / "modules/packed/net/net.tf").unlink()
+    before = snapshot(installed.directory)
+    found = _verify(installed)["packed"]
+    assert found.state is TreeState.MODIFIED
+    assert found.found not in (None, found.h1)
+    assert found.differences == Differences(modified=("main.tf",), missing=("net/net.tf",), extra=("sub/new.tf",))
+    assert snapshot(installed.directory) == before
+
+
+def test_missing(installed: Project) -> None:
+    shutil.rmtree(installed.directory / "modules/packed")
+    (installed.directory / "modules/packed").mkdir()
+    shutil.rmtree(installed.directory / "modules/net")
+    for found in _verify(installed).values():
+        assert (found.state, found.differences) == (TreeState.MISSING, None)
+
+
+@pytest.mark.parametrize("what", ["file", "link"])
+def test_something_else_in_its_place(what: str, installed: Project) -> None:
+    dest = installed.directory / "modules/net"
+    shutil.rmtree(dest)
+    if what == "file":
+        dest.write_text("x")
+    else:
+        dest.symlink_to(installed.directory / "src/net")
+    found = _verify(installed)["net"]
+    assert (found.state, found.found) == (TreeState.MODIFIED, None)
+
+
+def test_a_link_in_a_tree_that_leads_nowhere(installed: Project) -> None:
+    (installed.directory / "modules/net/link").symlink_to("nowhere")
+    found = _verify(installed)["net"]
+    assert (found.state, found.found, found.differences) == (TreeState.MODIFIED, None, None)
+
+
+def test_only_some(installed: Project) -> None:
+    assert list(_verify(installed, "net")) == ["net"]
+    assert refusal(ConfigError, "config", _verify, installed, "nett").hint == "did you mean net?"
+
+
+def test_without_a_lock(project: Project) -> None:
+    project.wants(net="./src//net")
+    assert refusal(LockStaleError, "lock-stale", _verify, project).exit_code == 5
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_nobody_is_asked(cached: bool, tmp_path: Any, registry: Registry) -> None:
+    """The cache may know what was there; a server is never asked for it."""
+    registry.push_module("acme/vpc", "1.0.0", {"main.tf": "one"})
+    project = Project(tmp_path / "project", use_cache=cached, cache_dir=tmp_path / "cache")
+    project.wants(vpc=f"oci://{registry.host}/acme/vpc?tag=1.0.0")
+    project.client.install(project.directory)
+    project.write("modules/vpc/main.tf", "two")
+    registry.forget_requests()
+    found = _verify(project)["vpc"]
+    assert found.state is TreeState.MODIFIED
+    assert found.differences == (Differences(modified=("main.tf",)) if cached else None)
+    assert not registry.requests
+    assert project.leftovers() == set()
+
+
+def test_an_empty_module(project: Project) -> None:
+    (project.directory / "empty").mkdir()
+    project.wants(m="./empty")
+    project.client.install(project.directory)
+    assert _verify(project)["m"].state is TreeState.OK

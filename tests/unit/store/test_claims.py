@@ -1,0 +1,116 @@
+"""One at a time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from getmodules.locking import Lock
+from getmodules.store import claims
+from getmodules.store.claims import attempt, claim_name, claimed
+from tests import processes
+
+
+def no_wait(first: bool) -> None:
+    raise AssertionError("nobody is to wait here")
+
+
+def test_a_name_tells_nothing_of_its_key() -> None:
+    assert claim_name("https://u:s3cr3t@h/x") != claim_name("https://u:other@h/x")
+    assert claim_name("\udcff").isalnum()
+    assert len(claim_name("x" * 10_000)) == 32
+
+
+def test_the_file_goes_with_the_claim(tmp_path: Path) -> None:
+    with claimed(tmp_path / "lock", no_wait):
+        assert os.listdir(tmp_path) == ["lock"]
+    assert os.listdir(tmp_path) == []
+
+
+def test_threads_take_turns_and_the_first_pause_is_announced(tmp_path: Path) -> None:
+    inside, most, firsts = [0], [0], []
+
+    def work() -> None:
+        for _ in range(20):
+            with claimed(tmp_path / "lock", firsts.append):
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+                inside[0] -= 1
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert most == [1]
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_waiter_is_told_once_and_may_give_up(tmp_path: Path) -> None:
+    told: list[bool] = []
+
+    def wait(first: bool) -> None:
+        told.append(first)
+        if len(told) == 3:
+            raise KeyboardInterrupt
+
+    with claimed(tmp_path / "lock", no_wait):
+        with pytest.raises(KeyboardInterrupt), claimed(tmp_path / "lock", wait):
+            pass
+        assert os.listdir(tmp_path) == ["lock"]
+    assert told == [True, False, False]
+
+
+def test_a_claim_ends_with_its_process(tmp_path: Path) -> None:
+    ready, told = os.pipe()
+
+    def hold() -> None:
+        with claimed(tmp_path / "lock", no_wait):
+            os.write(told, b"!")
+            signal.pause()
+
+    child = processes.start(hold)
+    os.close(told)
+    assert os.read(ready, 1) == b"!"
+    os.close(ready)
+    assert attempt(tmp_path / "lock", os.O_RDWR) == (None, Lock.BUSY)
+    os.kill(child, signal.SIGKILL)
+    processes.wait(child)
+    with claimed(tmp_path / "lock", no_wait):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_lock_on_a_file_that_was_taken_away_counts_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its opening and its locking somebody tidied up: a second one would hold a lock on another file."""
+    real, seen = claims.try_lock, []
+
+    def swept(descriptor: int) -> Lock:
+        if not seen:
+            os.unlink(tmp_path / "lock")
+        seen.append(descriptor)
+        return real(descriptor)
+
+    monkeypatch.setattr(claims, "try_lock", swept)
+    with claimed(tmp_path / "lock", no_wait):
+        assert len(seen) == 2
+        assert attempt(tmp_path / "lock", os.O_RDWR) == (None, Lock.BUSY)
+
+
+def test_without_locks_nobody_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "try_lock", lambda descriptor: Lock.UNSUPPORTED)
+    with claimed(tmp_path / "lock", no_wait), claimed(tmp_path / "lock", no_wait):
+        pass
+
+
+def test_a_link_is_no_lock(tmp_path: Path) -> None:
+    (tmp_path / "lock").symlink_to("elsewhere")
+    with pytest.raises(OSError, match="symbolic links"), claimed(tmp_path / "lock", no_wait):
+        pass
+    assert os.listdir(tmp_path) == ["lock"]

@@ -1,0 +1,280 @@
+"""The store as one operation uses it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from getmodules import Digest, InstallError, OfflineError
+from getmodules.model import Archive
+from getmodules.privatedir import Sweeper
+from getmodules.store.records import PinRecord, RefRecord
+from getmodules.store.upkeep import clean
+from getmodules.store.visit import Trouble, Visit
+from tests.contexts import a_context
+from tests.fakes import Recorder
+from tests.processes import as_each_user, in_mount_namespace, mount_tmpfs
+from tests.snapshots import snapshot
+from tests.stores import a_home, a_visit, blobs_of, damage, keep, nothing_half, path_of
+
+CONTENT = b"content " * 1000
+DIGEST = Digest.of(CONTENT)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+def arrived(visit: Visit, spare: Path, content: bytes = CONTENT) -> Archive:
+    arriving = visit.arriving(spare)
+    arriving.write(content)
+    return Archive(path=arriving.path, size=len(content), digests={"sha256": DIGEST}, descriptor=arriving.complete())
+
+
+def content(archive: Archive) -> bytes:
+    with archive.open() as file:
+        return file.read()
+
+
+def test_what_arrived_is_kept_and_comes_back(root: Path, tmp_path: Path) -> None:
+    with a_visit(root) as visit:
+        archive = arrived(visit, tmp_path / "spare")
+        assert archive.path.is_relative_to(root / "ingest")
+        kept = visit.keep(archive, DIGEST)
+        assert kept.path == path_of(root, DIGEST)
+        assert content(kept) == CONTENT
+    with a_visit(root) as visit:
+        held = visit.held(DIGEST, ["sha512"])
+        assert held is not None
+        assert content(held) == CONTENT
+        assert held.digests["sha512"] == Digest.of(CONTENT, "sha512")
+    nothing_half(root)
+    assert not (tmp_path / "spare").exists()
+
+
+def test_what_was_not_kept_goes(root: Path, tmp_path: Path) -> None:
+    with a_visit(root) as visit:
+        arrived(visit, tmp_path / "spare")
+    assert blobs_of(root) == []
+    nothing_half(root)
+
+
+def test_nobody_looks_in_meanwhile(root: Path, tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with a_visit(root) as visit:
+            archive = arrived(visit, tmp_path / "spare")
+            assert archive.path.stat().st_mode & 0o777 == 0o600
+            assert archive.path.parent.stat().st_mode & 0o777 == 0o700
+    finally:
+        os.umask(before)
+
+
+def test_without_a_store_everything_goes_on(tmp_path: Path) -> None:
+    with Visit(None, Sweeper()) as visit:
+        archive = visit.keep(arrived(visit, tmp_path / "spare"), DIGEST)
+        assert archive.path == tmp_path / "spare"
+        assert visit.held(DIGEST) is None
+        visit.keep_bytes(CONTENT, DIGEST)
+        visit.keep_pin("a", PinRecord(id="x"))
+        visit.keep_ref("a", RefRecord(address="b", time=1))
+        assert (visit.pin("a"), visit.ref("a")) == (None, None)
+        assert visit.kept(DIGEST, lambda: CONTENT) == CONTENT
+        with visit.claim("a", a_context()), visit.claim("a", a_context()), visit.workshop("a", a_context()) as room:
+            assert room is None
+        visit.settle(tmp_path)
+    assert os.listdir(tmp_path) == ["spare"]
+
+
+def test_kept_brings_once(root: Path) -> None:
+    brought: list[bytes] = []
+
+    def bring() -> bytes:
+        brought.append(CONTENT)
+        return CONTENT
+
+    for _ in range(2):
+        with a_visit(root) as visit:
+            assert visit.kept(DIGEST, bring) == CONTENT
+    assert len(brought) == 1
+
+
+def test_kept_does_not_keep_what_is_something_else(root: Path) -> None:
+    with a_visit(root) as visit:
+        assert visit.kept(DIGEST, lambda: b"other") == b"other"
+    assert blobs_of(root) == []
+
+
+def test_a_store_that_is_full_is_left_in_the_middle_of_a_download(
+    root: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full() -> None:
+        root.mkdir()
+        mount_tmpfs(root, "size=1m,mode=700")
+        with a_visit(root) as visit:
+            arriving = visit.arriving(tmp_path / "spare")
+            pieces = [bytes([number]) * 300_000 for number in range(10)]
+            for piece in pieces:
+                arriving.write(piece)
+            assert arriving.path == tmp_path / "spare"
+            archive = Archive(path=arriving.path, size=3_000_000, digests={}, descriptor=arriving.complete())
+            assert content(archive) == b"".join(pieces)
+            assert visit.keep(archive, DIGEST) == archive
+            visit.keep_bytes(CONTENT, DIGEST)
+            assert os.listdir(visit._ingest.path) == ["lock"]  # type: ignore[union-attr]
+        nothing_half(root)
+        assert blobs_of(root) == []
+        assert caplog.text.count("going on without") == 1
+
+    in_mount_namespace(full)
+
+
+@as_each_user
+def test_one_that_cannot_be_written_to_is_read_only(place: Path) -> None:
+    root = place / "store"
+    keep(root, CONTENT)
+    for path in (root, *root.rglob("*")):
+        if path.is_dir():
+            path.chmod(0o500)
+    if os.geteuid() == 0:
+        return  # nothing is closed to root here; a read-only mount is tested elsewhere
+    before = snapshot(root)
+    with a_visit(root) as visit:
+        assert visit.held(DIGEST) is not None
+        assert arrived(visit, place / "spare").path == place / "spare"
+        visit.keep_pin("a", PinRecord(id="x"))
+        with visit.claim("a", a_context()), visit.workshop("a", a_context()) as room:
+            assert room is None
+    assert snapshot(root) == before
+
+
+def test_trouble_is_told_once_in_an_operation(root: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    home, trouble = a_home(root), Trouble()
+    (root / "ingest").symlink_to(tmp_path)
+    for number in range(3):
+        with Visit(home, Sweeper(), trouble) as visit:
+            assert arrived(visit, tmp_path / f"spare-{number}").path == tmp_path / f"spare-{number}"
+    assert caplog.text.count("going on without") == 1
+    assert sorted(os.listdir(tmp_path)) == ["spare-0", "spare-1", "spare-2", "store"]
+
+
+def test_the_cache_may_be_removed_at_any_moment(root: Path, tmp_path: Path) -> None:
+    """``rm -rf`` while a package arrives, is kept and is read: what is here already is enough to go on."""
+    with a_visit(root) as visit:
+        archive = arrived(visit, tmp_path / "spare")
+        shutil.rmtree(root)
+        assert content(visit.keep(archive, DIGEST)) == CONTENT
+        visit.keep_pin("a", PinRecord(id="x"))
+    keep(root, CONTENT)
+    with a_visit(root) as visit:
+        held = visit.held(DIGEST)
+        assert held is not None
+        shutil.rmtree(root)
+        assert content(held) == CONTENT
+
+
+def test_what_is_in_use_is_not_cleaned_away(root: Path, tmp_path: Path) -> None:
+    keep(root, b"other")
+    with a_visit(root) as visit:
+        kept = visit.keep(arrived(visit, tmp_path / "spare"), DIGEST)
+        assert visit.held(Digest.of(b"other")) is not None
+        assert clean(a_home(root)).removed == 0
+        assert kept.path.exists()
+    assert clean(a_home(root)).removed == 2
+    assert blobs_of(root) == []
+
+
+def test_offline_a_damaged_blob_is_named(root: Path) -> None:
+    digest = keep(root, CONTENT)
+    damage(path_of(root, digest))
+    with a_visit(root) as visit:
+        assert "is not in the cache" in visit.missing("oci://h/x").message
+        assert visit.held(digest) is None
+        error = visit.missing("oci://h/x")
+    assert type(error) is OfflineError
+    assert str(digest) in error.message
+    assert "damaged" in error.message
+
+
+def test_a_waiter_says_so_and_hears_a_stop(root: Path) -> None:
+    recorder = Recorder()
+    context = a_context(progress=recorder)
+    with a_visit(root) as visit, visit.claim("key", a_context()):
+        context.cancelled.set()
+        with pytest.raises(InstallError) as caught, visit.claim("key", context):
+            pass
+    assert caught.value.code == "install/cancelled"
+    assert recorder.events == [("notice", "waiting for another run that fetches the same")]
+    nothing_half(root)
+
+
+def test_a_room_stays(root: Path) -> None:
+    with a_visit(root) as visit:
+        with visit.workshop("https://u:s3cr3t@h/r", a_context()) as room:
+            assert room is not None
+            (room / "object").touch()
+        assert "s3cr3t" not in room.name
+        with visit.workshop("other", a_context()) as other:
+            assert other not in (None, room)
+    with a_visit(root) as visit, visit.workshop("https://u:s3cr3t@h/r", a_context()) as again:
+        assert again == room
+        assert os.listdir(again) == ["object"]
+    nothing_half(root)
+
+
+@pytest.mark.parametrize("name", ["ingest", "locks", "workshops", "records", "blobs"])
+def test_no_directory_of_it_is_a_link(root: Path, tmp_path: Path, name: str) -> None:
+    a_home(root)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (root / name).symlink_to(outside)
+    with a_visit(root) as visit:
+        visit.keep(arrived(visit, tmp_path / "spare"), DIGEST)
+        with visit.claim("a", a_context()), visit.workshop("b", a_context()):
+            visit.keep_pin("a", PinRecord(id="x"))
+            visit.keep_ref("a", RefRecord(address="b", time=1))
+    assert os.listdir(outside) == []
+
+
+def test_what_is_kept_elsewhere_is_brought_to_its_own_disk(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr("getmodules.store.visit.sync_filesystem", lambda fd: synced.append(os.fstat(fd).st_dev))
+    with a_visit(root) as visit:
+        visit.settle(Path("/proc"))
+        assert synced == []  # nothing was kept
+        visit.keep_bytes(CONTENT, DIGEST)
+        visit.settle(tmp_path)
+        assert synced == []  # publishing there syncs both
+        visit.settle(Path("/proc"))
+        assert synced == [os.stat(root).st_dev]
+
+
+def test_leftovers_of_dead_runs_are_swept(root: Path) -> None:
+    left = a_home(root).root / "ingest" / ".getmodules-0123456789abcdef"
+    left.mkdir(parents=True, mode=0o700)
+    (left / "lock").touch()
+    (left / "half").write_bytes(CONTENT)
+    with a_visit(root) as visit:
+        visit.keep_bytes(CONTENT, DIGEST)
+        assert not left.exists()
+    nothing_half(root)
+
+
+def test_a_store_without_room_for_one_more_directory(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(root, CONTENT)
+
+    def no_room(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with a_visit(root) as visit:
+        monkeypatch.setattr("getmodules.privatedir._check_descriptors", no_room)
+        visit.keep_bytes(b"more", Digest.of(b"more"))
+        assert visit.held(DIGEST) is not None
+    assert len(blobs_of(root)) == 1

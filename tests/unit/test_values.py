@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import pickle
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Generic, TypeVar
+
+import pytest
+
+from getmodules.values import FrozenValueError, field, names_of, replace, valueclass
+
+T = TypeVar("T")
+
+
+@valueclass
+class Parcel(Generic[T]):
+    """All that a field can be."""
+
+    kinds: ClassVar[int] = 3
+    weight: int
+    to: str = "x"
+    things: list[int] = field(default_factory=list, hash=False)
+    secret: str = field(default="S3cr3t", repr=False, compare=False)
+    seen: int = field(default=0, init=False, compare=False)
+
+    @property
+    def heavier(self) -> int:
+        return self.weight + 1
+
+
+@valueclass(kw_only=False, order=True)
+class Point:
+    x: int
+    y: int = 0
+
+    def __post_init__(self) -> None:
+        if self.x < 0:
+            raise ValueError("x is negative")
+
+
+@valueclass(kw_only=False, frozen=False)
+class Counter:
+    count: int = 0
+    names: list[str] = field(default_factory=list)
+
+
+@valueclass
+class Labelled(Point):
+    label: str = field()
+
+
+@valueclass
+class Nothing:
+    pass
+
+
+def test_fields_and_defaults() -> None:
+    parcel: Parcel[int] = Parcel(weight=1)
+    assert (parcel.weight, parcel.to, parcel.things, parcel.secret, parcel.seen) == (1, "x", [], "S3cr3t", 0)
+    assert Parcel(weight=1).things is not parcel.things
+    assert parcel.heavier == 2
+    assert Parcel.kinds == 3
+    assert names_of(Parcel) == ("weight", "to", "things", "secret", "seen")
+    assert (Point(1), Point(1, 2).y, Counter(3).count) == (Point(x=1, y=0), 2, 3)
+    assert Labelled(x=1, label="a").y == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param(lambda: Parcel(1), id="by position"),  # type: ignore[call-arg]
+        pytest.param(Parcel, id="missing"),
+        pytest.param(lambda: Parcel(weight=1, size=2), id="unknown"),  # type: ignore[call-arg]
+        pytest.param(lambda: Parcel(weight=1, seen=2), id="no parameter"),  # type: ignore[call-arg]
+        pytest.param(lambda: replace(Point(1), z=2), id="replaced, and unknown"),
+    ],
+)
+def test_what_cannot_be_made(wrong: Callable[[], object]) -> None:
+    with pytest.raises(TypeError):
+        wrong()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda parcel: setattr(parcel, "weight", 2), id="set"),
+        pytest.param(lambda parcel: setattr(parcel, "colour", 2), id="a new one"),
+        pytest.param(lambda parcel: delattr(parcel, "weight"), id="deleted"),
+    ],
+)
+def test_nothing_changes(change: Callable[[object], None]) -> None:
+    parcel: Parcel[int] = Parcel(weight=1)
+    with pytest.raises(FrozenValueError, match=r"Parcel\.\w+ cannot be changed"):
+        change(parcel)
+    assert parcel == Parcel(weight=1)
+
+
+def test_slots_keep_strangers_out_of_what_may_change() -> None:
+    counter = Counter()
+    counter.count += 1
+    assert counter == Counter(1)
+    with pytest.raises(AttributeError):
+        counter.other = 1  # type: ignore[attr-defined]
+    with pytest.raises(TypeError):
+        hash(counter)
+
+
+def test_what_a_value_is() -> None:
+    assert Parcel(weight=1) == Parcel(weight=1, secret="another")
+    assert Parcel(weight=1) != Parcel(weight=2)
+    assert hash(Parcel(weight=1, things=[1])) == hash(Parcel(weight=1))
+    assert Point(1).__eq__((1, 0)) is NotImplemented
+    assert (Nothing(), hash(Nothing())) == (Nothing(), hash(Nothing()))
+    assert {Point(1), Point(1, 0)} == {Point(1)}
+
+
+def test_order() -> None:
+    assert sorted([Point(2), Point(1, 5), Point(1)]) == [Point(1), Point(1, 5), Point(2)]
+    assert Point(1) < Point(2) <= Point(2)
+    assert Point(3) > Point(2) >= Point(2)
+    with pytest.raises(TypeError):
+        _ = Point(1) < (2, 0)  # type: ignore[operator]
+
+
+def test_what_is_shown() -> None:
+    assert repr(Parcel(weight=1)) == "Parcel(weight=1, to='x', things=[], seen=0)"
+    assert str(inspect.signature(Point)) == "(x: 'int', y: 'int' = 0) -> 'None'"
+
+
+def test_what_is_checked_at_birth() -> None:
+    with pytest.raises(ValueError, match="negative"):
+        Point(-1)
+    with pytest.raises(ValueError, match="negative"):
+        replace(Point(1), x=-1)
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_copies(again: Callable[[object], object]) -> None:
+    assert again(Point(1, 2)) == Point(1, 2)
+    assert again(Parcel(weight=1, things=[1])) == Parcel(weight=1, things=[1])
+
+
+def test_the_standard_library_takes_them_for_dataclasses() -> None:
+    parcel: Parcel[int] = Parcel(weight=1, things=[1])
+    assert dataclasses.is_dataclass(parcel)
+    assert dataclasses.replace(parcel, to="y") == replace(parcel, to="y") == Parcel(weight=1, to="y", things=[1])
+    expected: Mapping[str, object] = {"weight": 1, "to": "x", "things": [1], "secret": "S3cr3t", "seen": 0}
+    assert dataclasses.asdict(parcel) == expected
+    assert [each.name for each in dataclasses.fields(Point)] == ["x", "y"]
