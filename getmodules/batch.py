@@ -6,12 +6,13 @@ What can be installed is installed; the rest are failures, one for each module, 
 from __future__ import annotations
 
 import os
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
 from getmodules.address import check_url
@@ -179,13 +180,17 @@ def _run(names: Sequence[str], tasks: Sequence[_Task[T]], means: Means, pace: Pa
     results: _Results[T] = {}
     queue = _Queue(tasks, pace.per_host)
     running: dict[Future[_Results[T]], _Task[T]] = {}
+    ended: SimpleQueue[Future[_Results[T]]] = SimpleQueue()
     with _executor(pace, len(tasks)) as executor:
         try:
             while queue or running:
                 for task in queue.due():
-                    running[executor.submit(task.run)] = task
+                    future = executor.submit(task.run)
+                    running[future] = task
+                    future.add_done_callback(ended.put)
                 # Looks up often enough to hear an interrupt.
-                for future in wait(running, timeout=_TICK_SECONDS, return_when=FIRST_COMPLETED).done:
+                with suppress(Empty):
+                    future = ended.get(timeout=_TICK_SECONDS)
                     queue.ended(running.pop(future))
                     results.update(future.result())
         except BaseException:
@@ -210,26 +215,33 @@ class _Queue(Generic[T]):
     """
 
     def __init__(self, tasks: Sequence[_Task[T]], per_host: int) -> None:
-        self._waiting = list(tasks)
         self._per_host = max(1, per_host)
         self._busy: Counter[str] = Counter()
+        self._left = len(tasks)
+        self._due: list[_Task[T]] = []
+        self._waiting: defaultdict[str, deque[_Task[T]]] = defaultdict(deque)
+        for task in tasks:
+            self._waiting[task.host].append(task)
+        for host in self._waiting:
+            self._let_in(host)
 
     def __bool__(self) -> bool:
-        return bool(self._waiting)
+        return self._left > 0
 
     def due(self) -> list[_Task[T]]:
-        due, later = [], []
-        for task in self._waiting:
-            if task.host and self._busy[task.host] >= self._per_host:
-                later.append(task)
-            else:
-                self._busy[task.host] += 1
-                due.append(task)
-        self._waiting = later
+        due, self._due = self._due, []
+        self._left -= len(due)
         return due
 
     def ended(self, task: _Task[T]) -> None:
         self._busy[task.host] -= 1
+        self._let_in(task.host)
+
+    def _let_in(self, host: str) -> None:
+        waiting = self._waiting[host]
+        while waiting and (not host or self._busy[host] < self._per_host):
+            self._busy[host] += 1
+            self._due.append(waiting.popleft())
 
 
 def _outcome(names: Sequence[str], results: _Results[T]) -> Outcome[T]:

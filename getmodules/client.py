@@ -74,7 +74,7 @@ class Client(Projects):
         self._registry = registry_from(settings, registry)
         self._sweeper = Sweeper()
         self._environ = dict(settings)
-        self._store = _Store(Path(cache_dir) if cache_dir else directory_from(settings)) if use_cache else None
+        self._store = _Store(_cache_directory(cache_dir, settings) if use_cache else None)
         self._offline = offline
         self._network = ClientNetwork(network or NetSettings.from_environment(settings))
 
@@ -241,8 +241,8 @@ class Client(Projects):
             network=around.network(self._network.settings),
             registry=self._registry,
             environ=around.environ(self._environ),
-            cache_dir=None if self._store is None else self._store.directory,
-            use_cache=self._store is not None,
+            cache_dir=self._store.directory,
+            use_cache=self._store.directory is not None,
             offline=self._offline,
         )
 
@@ -272,13 +272,13 @@ class Client(Projects):
             sweeper=self._sweeper,
             network=self._network,
             environ=self._environ,
-            store=None if self._store is None else self._store.home(),
+            store=self._store.home,
             offline=self._offline,
         )
 
 
 class _Store:
-    """Where the cache is; opened, and judged, when it is first used."""
+    """Where the cache is; opened, and judged, when it is first used. Without a directory there is none."""
 
     def __init__(self, directory: Path | None) -> None:
         self.directory = directory
@@ -291,6 +291,10 @@ class _Store:
             if (self._home is None or removed) and self.directory is not None:
                 self._home = open_home(self.directory)
             return self._home
+
+
+def _cache_directory(chosen: StrPath | None, environ: Mapping[str, str]) -> Path | None:
+    return Path(chosen) if chosen else directory_from(environ)
 
 
 def _absolute(dest: StrPath) -> Path:

@@ -21,6 +21,8 @@ from getmodules.treatment import Treatment, parse_checksum
 from getmodules.values import replace, valueclass
 
 MAX_HOPS = 10
+#: What these bring, anybody on the way can change.
+IN_THE_CLEAR = ("http", "git")
 _log = logging.getLogger("getmodules")
 
 
@@ -103,8 +105,11 @@ class Journey:
 
 def _refuse_downgrade(here: PackageAddress, there: PackageAddress) -> None:
     """What was asked for over TLS is not to come in the clear, where anybody on the way can change it."""
-    if check_url(here.url).scheme == "https" and check_url(there.url).scheme == "http":
-        raise UnsafeContentError("the server sent us on from https to http", part="elsewhere", address=there.display())
+    scheme = check_url(there.url).scheme
+    if check_url(here.url).scheme == "https" and scheme in IN_THE_CLEAR:
+        raise UnsafeContentError(
+            f"the server sent us on from https to {scheme}", part="elsewhere", address=there.display()
+        )
 
 
 def resolve(journey: Journey, catalog: Catalog, context: Context) -> tuple[Journey, Pin]:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -51,6 +51,10 @@ from getmodules.values import field, replace, valueclass
 from getmodules.workshop import Workshops, temporary_workshops
 
 
+def _no_store() -> Home | None:
+    return None
+
+
 @valueclass
 class Means:
     """What the pipeline works with, the same for every package."""
@@ -61,19 +65,28 @@ class Means:
     cancelled: threading.Event = field(default_factory=threading.Event)
     sweeper: Sweeper = field(default_factory=Sweeper)
     network: Network = field(default_factory=lambda: ClientNetwork(NetSettings()))
-    #: Where earlier runs put what they brought; ``None``: nothing is kept.
-    store: Home | None = None
+    #: Opens what earlier runs keep theirs in, when something is to be kept; where it gives ``None``, nothing is.
+    store: Callable[[], Home | None] = _no_store
     offline: bool = False
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     #: Of the operation that these means were made for.
     memo: Memo = field(default_factory=Memo, repr=False)
     trouble: Trouble = field(default_factory=Trouble, repr=False)
+    hands: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(os.cpu_count() or 1), repr=False)
     syncs: SharedSync = field(default_factory=SharedSync, repr=False)
+
+    def unpacking(self, content: Content) -> AbstractContextManager[object]:
+        """No more at once than there are processors: threads that only compute get in each other's way.
+
+        Members that are fetched while they are written wait for their source most of the time.
+        """
+        return nullcontext() if content.packed_bytes is None else self.hands
 
     def visit(self, package: PackageAddress | None = None) -> Visit:
         """Of the store; a package of this machine is at hand itself, and work without one leaves nothing to keep."""
         remote = package is not None and not is_local(package, self.catalog)
-        return Visit(self.store if remote else None, self.sweeper, self.trouble)
+        home = self.memo.once("the store", self.store, lambda: None) if remote else None
+        return Visit(home, self.sweeper, self.trouble)
 
     def _credential(self, origin: Origin, path: str) -> Credential | None:
         """The environment is nearer to the user than a plugin is."""
@@ -182,7 +195,7 @@ def _attempt(request: Request, means: Means, torn: threading.Event) -> tuple[Ins
             content = receive(arrival.fetched, arrival.journey, arrival.demands, place, means.catalog, context)
             arrival.remember(request, content, recall)
         try:
-            with attributed(*content.plugins):
+            with attributed(*content.plugins), means.unpacking(content):
                 trees = _write(content, arrival.wants, sites, context)
         except ContentError as error:
             if len(sites) > 1 and not isinstance(error, CorruptArchiveError):

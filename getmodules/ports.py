@@ -153,7 +153,8 @@ class Context:
     progress: Progress
     cancelled: threading.Event
     credentials: Callable[[Origin, str], Credential | None]
-    #: A directory of the getter's own for ``key``; nobody else is in it while the ``with`` block runs.
+    #: A directory of the getter's own for ``key``; nobody else is in it while the ``with`` block runs, and only then.
+    #: Where there is a cache it stays for the next run, and may hold what a killed one left.
     workshop: Callable[[str], AbstractContextManager[Path]] = _no_workshop
     network: Network = field(default_factory=NoNetwork)
     #: The environment that the client was made with.

@@ -47,8 +47,8 @@ def call(*argv: str | os.PathLike[str], stdin: str = "", environ: Mapping[str, s
 
 
 def environment(**more: str) -> dict[str, str]:
-    """What a child sees: nothing of this machine's settings but where programs are."""
-    return {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", **more}
+    """What a child sees: nothing of this machine's settings but where programs are; and it keeps nothing."""
+    return {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "GETMODULES_CACHE_DIR": "", **more}
 
 
 def run(*argv: str | bytes | os.PathLike[str], stdin: bytes = b"", cwd: Path | None = None, **env: str) -> Result:

@@ -53,7 +53,9 @@ class Place:
 
     def _too_many_bytes(self) -> LimitExceededError:
         what = f"the package unpacks to {self._bytes:,} bytes and more"
-        return self._limits.exceeded("total_bytes" if self._bytes > self._limits.total_bytes else "ratio", what)
+        if self._bytes > self._limits.total_bytes:
+            return self._limits.exceeded("total_bytes", what)
+        return self._limits.exceeded("ratio", what)
 
     def _check_entry(self, path: str) -> None:
         limits = self._limits

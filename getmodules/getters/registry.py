@@ -7,6 +7,7 @@ elsewhere, and what pins the package is what pins it there.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from getmodules.address import check_url
 from getmodules.errors import AddressError
@@ -15,6 +16,10 @@ from getmodules.model import Elsewhere, PackageAddress, Pin, Want
 from getmodules.ports import Context, Detector, Getter, Shorthand
 from getmodules.values import replace
 
+if TYPE_CHECKING:
+    from getmodules.tfregistry.modules import ModuleRegistry
+    from getmodules.tfregistry.names import ModuleName
+
 _SCHEME = "tfr"
 _HOW = f"write {_SCHEME}://HOST/NAMESPACE/NAME/SYSTEM[//SUBDIRECTORY][?version=CONSTRAINT]"
 
@@ -22,6 +27,7 @@ _HOW = f"write {_SCHEME}://HOST/NAMESPACE/NAME/SYSTEM[//SUBDIRECTORY][?version=C
 class RegistryGetter:
     schemes = (_SCHEME,)
     arguments = frozenset({"version"})
+    version_argument = "version"
 
     def check(self, package: PackageAddress) -> PackageAddress:
         from getmodules.tfregistry.names import ModuleName
@@ -47,23 +53,31 @@ class RegistryGetter:
         return replace(package, url=str(own), forced=False)
 
     def resolve(self, package: PackageAddress, context: Context) -> Elsewhere:
-        from getmodules.tfregistry.host import RegistryHost
-        from getmodules.tfregistry.modules import ModuleRegistry
-        from getmodules.tfregistry.names import ModuleName
         from getmodules.versions import Constraint
 
-        url = check_url(package.url)
-        module = ModuleName.parse(url.path.removeprefix("/"))
+        registry, module = _asked(package, context)
         wanted = package.arguments.get("version")
-        host = RegistryHost(f"{url.host}:{url.port}" if url.port else url.host, context)
-        registry = ModuleRegistry(host, context)
         version = registry.newest(module, Constraint() if wanted is None else Constraint.parse(wanted))
         if str(version) != wanted:
             context.notice(f"the newest version of {module} that will do is {version}")
         return registry.location(module, version)
 
+    def versions(self, package: PackageAddress, context: Context) -> Iterable[str]:
+        registry, module = _asked(package, context)
+        return map(str, registry.versions(module))
+
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Elsewhere:
         return self.resolve(pin.package, context)
+
+
+def _asked(package: PackageAddress, context: Context) -> tuple[ModuleRegistry, ModuleName]:
+    from getmodules.tfregistry.host import RegistryHost
+    from getmodules.tfregistry.modules import ModuleRegistry
+    from getmodules.tfregistry.names import ModuleName
+
+    url = check_url(package.url)
+    host = RegistryHost(f"{url.host}:{url.port}" if url.port else url.host, context)
+    return ModuleRegistry(host, context), ModuleName.parse(url.path.removeprefix("/"))
 
 
 class RegistryShorthand:

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from getmodules.errors import AuthenticationError
 from getmodules.git.remote import Remote
+from getmodules.net.credentials import is_overheard
 from getmodules.ports import Context, Credential
 from getmodules.redact import Secret
 from getmodules.values import field, valueclass
@@ -43,6 +44,9 @@ def access(remote: Remote, context: Context) -> Access:
     user = unquote(user)
     if colon:
         return _given(remote, user, unquote(password), "the address")
+    if is_overheard(remote.origin, context.home):
+        # Nor do the user's own helpers tell anything, some of which answer whoever asks.
+        return Access(((f"credential.{_base(remote)}.helper", ""),))
     found = context.credentials(remote.origin, remote.url.path)
     if found is not None and not found.identity:
         return _given(remote, user or _user_of(found, remote), found.secret.reveal(), found.found_in)

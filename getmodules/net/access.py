@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import unquote
 
-from getmodules.address import Url, check_url
+from getmodules.address import Url
 from getmodules.errors import AuthenticationError
-from getmodules.net.credentials import TOKEN_PREFIX, authorization_of, variable_suffix
+from getmodules.net.credentials import TOKEN_PREFIX, authorization_of, is_overheard, variable_suffix
 from getmodules.net.netrc import from_netrc
 from getmodules.net.outcome import failed
 from getmodules.net.session import Call, Grant, origin_of
@@ -48,8 +48,7 @@ def access_to(url: Url, secrets: tuple[Secret, ...], context: Context, settings:
     ``secrets`` are those that the address itself has in its query, to be masked like the others.
     """
     origin = _origin(url)
-    if origin.scheme == "http" and context.home and _origin(check_url(context.home)) != origin:
-        # A server named it, or anybody on the way in its place, who would then read along.
+    if is_overheard(origin, context.home):
         return Access(grant=Grant(origin=origin, headers={}, in_body=secrets, anonymous=True))
     headers = {name: value.reveal() for name, value in settings.headers_for(origin).items()}
     found_in = "--header" if headers else None

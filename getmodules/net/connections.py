@@ -49,6 +49,15 @@ class Adapter(HTTPAdapter):
         super().init_poolmanager(*args, **kwargs)
         self.poolmanager.pool_classes_by_scheme = self._pool_classes
 
+    def close(self) -> None:
+        """Closes connections now. Else a pool would keep them as long as an error that nobody has let go of."""
+        for manager in (self.poolmanager, *self.proxy_manager.values()):
+            for key in manager.pools.keys():  # noqa: SIM118 -- it is no dict, and a copy
+                pool = manager.pools.get(key)
+                if pool is not None:
+                    pool.close()
+        super().close()
+
     def proxy_headers(self, proxy: str) -> dict[str, str]:
         return authorization(proxy)
 
@@ -74,6 +83,12 @@ def _pool_classes(local: threading.local) -> dict[str, Any]:
             self.duplicate = connected.dup()
             local.watch.attach(self.duplicate.dup())
             return connected
+
+        @property
+        def is_connected(self) -> bool:
+            """Whether a request may be sent: what TLS holds already would be taken for its answer."""
+            pending = getattr(self.sock, "pending", None)  # type: ignore[attr-defined]
+            return bool(super().is_connected) and not (pending and pending())  # type: ignore[misc]
 
         def request(self, *args: Any, **kwargs: Any) -> None:
             if self.duplicate is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 
+from getmodules.address import check_url
 from getmodules.errors import ConfigError
 from getmodules.ports import Credential, Origin
 from getmodules.redact import Secret, printable
@@ -34,6 +35,17 @@ def from_environment(environ: Mapping[str, str], origin: Origin) -> Credential |
     return Credential(
         secret=Secret(secret), username=environ.get(USERNAME_PREFIX + suffix) or None, found_in=TOKEN_PREFIX + suffix
     )
+
+
+def is_overheard(origin: Origin, home: str) -> bool:
+    """Whether a server led to ``origin``, or anybody on the way in its place, who would then read along.
+
+    ``home`` is the URL that the user asked for; in the clear, credentials are for that one alone.
+    """
+    if origin.scheme != "http" or not home:
+        return False
+    url = check_url(home)
+    return origin != Origin(url.scheme, url.host.strip("[]"), url.port or _PORTS.get(url.scheme, 0))
 
 
 def authorization_of(credential: Credential) -> str:

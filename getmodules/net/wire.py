@@ -192,7 +192,7 @@ class Wire:
         context.checkpoint()
         is_direct = self.settings.proxy_for(url) is None
         if check_address is not None and not is_direct:
-            _check_written_address(url, check_address)
+            check_written_address(_place(url)[1], check_address)
             check_address = None
         watch = Watch(context, self.settings)
         self._local.watch, self._local.check_address = watch, check_address
@@ -267,11 +267,11 @@ def _place(url: str) -> tuple[str, str, int]:
     return parts.scheme, parts.hostname or "", parts.port or {"http": 80, "https": 443}[parts.scheme]
 
 
-def _check_written_address(url: str, check_address: AddressCheck) -> None:
+def check_written_address(host: str, check_address: AddressCheck) -> None:
     """Behind a proxy, names are the proxy's to look up; an address that is written out needs no looking up."""
-    host = _place(url)[1]
     with suppress(ValueError):
-        check_address(str(ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)))
+        is_this_machine = host.rstrip(".").rpartition(".")[2] == "localhost"
+        check_address(str(ipaddress.ip_address("127.0.0.1" if is_this_machine else host)))
 
 
 def shown_host(url: str) -> str:

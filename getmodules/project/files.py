@@ -14,10 +14,10 @@ _NEW_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) 
 
 
 def write_file(path: Path, text: str, sweeper: Sweeper) -> None:
-    """Replace the file at ``path``, or leave it as it was. Where people keep a link, the link stays."""
+    """Replace the file at ``path``, or leave it as it was. A link stays where it leads to a file beside it."""
     what = f"cannot write {printable(str(path), 1000)}"
     with translated(what):
-        target = Path(os.path.realpath(path))
+        target = _target(path, what)
         if target.exists() and not target.is_file():
             raise InstallError(f"{what}: it is not a file")
         sweeper.sweep(target.parent)
@@ -30,6 +30,16 @@ def write_file(path: Path, text: str, sweeper: Sweeper) -> None:
         finally:
             private.remove()
         _sync_directory(target.parent)
+
+
+def _target(path: Path, what: str) -> Path:
+    """Where ``path`` leads: never out of its directory. A project that somebody else made may hold such a link."""
+    target = Path(os.path.realpath(path))
+    if target.parent != Path(os.path.realpath(path.parent)):
+        raise InstallError(
+            f"{what}: it is a link to somewhere else", part="protected", hint="replace the link by the file"
+        )
+    return target
 
 
 def _write(fresh: Path, target: Path, data: bytes) -> None:

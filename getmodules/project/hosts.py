@@ -123,10 +123,12 @@ def _file(text: str, key: str, table: Table, directory: Path) -> Path:
     """Relative ones lie beside the manifest."""
     path = directory / text
     try:
+        if not path.is_file():  # a fifo would be waited for
+            table.refuse(key, f"is not a file: {shown_path(path)}")
         with open(path, "rb"):
             return path
-    except OSError as error:
-        table.refuse(key, f"cannot be read: {shown_path(path)}: {error.strerror}")
+    except (OSError, ValueError) as error:
+        table.refuse(key, f"cannot be read: {shown_path(path)}: {getattr(error, 'strerror', error)}")
 
 
 def _check_variable(host: Host, table: Table) -> None:

@@ -6,7 +6,7 @@ edited is never overwritten. Only when every module is in its place is the lock 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from getmodules.batch import Failure, Job, Outcome, install_all
@@ -19,7 +19,7 @@ from getmodules.project.manifest import Manifest, ModuleEntry
 from getmodules.project.plan import Entry, Plan, compare, merged
 from getmodules.project.reports import Action, InstalledModule, InstallReport
 from getmodules.project.selection import Target, targets
-from getmodules.project.trees import describe, h1_of, is_vacant, no_empty_parents
+from getmodules.project.trees import describe, h1_of, is_vacant
 from getmodules.results import Installed
 from getmodules.values import field, replace, valueclass
 
@@ -103,7 +103,7 @@ class _Installation:
                 self.actions[name] = Action.UNCHANGED
             else:
                 jobs.append(job)
-        self._collect(self._installed(jobs))
+        self._collect(install_all(jobs, self.bench.means, self.bench.pace))
 
     def _job(self, module: LockedModule, package: LockedPackage, known: Mapping[str, str]) -> Job | None:
         """``None`` where what is locked is there already."""
@@ -142,7 +142,7 @@ class _Installation:
                 jobs[name] = self._fresh_job(target, {known.get(target.entry.dest), old.get(name)} - {None}, spare)
             except GetModulesError as error:
                 self.failures[name] = error
-        outcome = self._installed(list(jobs.values()))
+        outcome = install_all(list(jobs.values()), self.bench.means, self.bench.pace)
         self._write_down(asked.done, outcome)
         for name in outcome.done:
             if jobs[name].dest.is_relative_to(spare):
@@ -172,10 +172,6 @@ class _Installation:
             )
 
     # ------------------------------------------------------------------------------------------------ the end
-
-    def _installed(self, jobs: Sequence[Job]) -> Outcome[Installed]:
-        with no_empty_parents([job.dest for job in jobs], self.bench.place.directory):
-            return install_all(jobs, self.bench.means, self.bench.pace)
 
     def _collect(self, outcome: Outcome[Installed]) -> None:
         self.actions |= dict.fromkeys(outcome.done, Action.INSTALLED)

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -45,7 +44,6 @@ T = TypeVar("T")
 
 VERSION = 1
 _HEADER = '# This file is written by getmodules, and belongs into version control. "getmodules lock" changes it.\n'
-_BEGINNINGS = re.compile(r"^\[\[(?P<kind>package|module)\]\]", re.MULTILINE)
 _H1_BYTES = 32
 
 
@@ -115,8 +113,8 @@ def parse_lock(text: str, shown: str) -> Lock:
     top = parse(text, shown)
     _check_version(top)
     lines = _beginnings(text)
-    packages = _each_once(_with_lines(top.tables("package"), lines["package"]), "address", _package)
-    modules = _each_once(_with_lines(top.tables("module"), lines["module"]), "name", _module)
+    packages = _each_once(_with_lines(top.tables("package"), lines["[[package]]"]), "address", _package)
+    modules = _each_once(_with_lines(top.tables("module"), lines["[[module]]"]), "name", _module)
     top.finish()
     lock = Lock(packages, modules)
     _check_references(lock, shown)
@@ -137,9 +135,11 @@ def _check_version(top: Table) -> None:
 
 def _beginnings(text: str) -> dict[str, list[int]]:
     """The lines of the headers. Only for people: where a string looks like a header, they are not told a line."""
-    lines: dict[str, list[int]] = {"package": [], "module": []}
-    for match in _BEGINNINGS.finditer(text):
-        lines[match["kind"]].append(text.count("\n", 0, match.start()) + 1)
+    lines: dict[str, list[int]] = {"[[package]]": [], "[[module]]": []}
+    for number, line in enumerate(text.split("\n"), 1):
+        found = lines.get(line.rstrip("\r"))
+        if found is not None:
+            found.append(number)
     return lines
 
 

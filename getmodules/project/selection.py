@@ -18,8 +18,6 @@ from getmodules.versions import Constraint, Version, VersionError
 from getmodules.workshop import temporary_workshops
 
 _SHOWN = 5
-#: Registries, whose addresses take the constraint as it is.
-_OWN_CONSTRAINT = "version"
 
 
 @valueclass
@@ -60,19 +58,13 @@ def _plain(entry: ModuleEntry, bench: Bench) -> tuple[Target, BoundGetter | None
     getter = bench.means.catalog.getter(address.package.getter)
     if entry.version is None:
         return Target(entry=entry, address=address), None
-    argument = getter.version_argument
-    if argument is not None:
-        _refuse_second_word(entry, address.package, argument)
-        return Target(entry=entry, address=address), getter
-    if getter.arguments is not None and _OWN_CONSTRAINT in getter.arguments:
-        _refuse_second_word(entry, address.package, _OWN_CONSTRAINT)
-        arguments = address.package.arguments.with_value(_OWN_CONSTRAINT, entry.version)
-        package = getter.check(address.package.with_arguments(arguments))
-        return Target(entry=entry, address=replace(address, package=package)), None
-    raise ConfigError(
-        f"[modules.{entry.name}] has a version, and {getter.schemes[0]} addresses have none",
-        hint="leave version out, or write it into the address",
-    ).at(address.display())
+    if getter.version_argument is None:
+        raise ConfigError(
+            f"[modules.{entry.name}] has a version, and {getter.schemes[0]} addresses have none",
+            hint="leave version out, or write it into the address",
+        ).at(address.display())
+    _refuse_second_word(entry, address.package, getter.version_argument)
+    return Target(entry=entry, address=address), getter
 
 
 def _refuse_second_word(entry: ModuleEntry, package: PackageAddress, argument: str) -> None:

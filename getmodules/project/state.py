@@ -7,13 +7,16 @@ never a proof: where it is missing, or wrong, a tree counts as edited, and nothi
 
 from __future__ import annotations
 
+import errno
 import json
+import logging
 import os
+import stat
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
-from getmodules.errors import ConfigError
+from getmodules.errors import ConfigError, InstallError
 from getmodules.oserrors import translated
 from getmodules.ports import Progress
 from getmodules.privatedir import Sweeper
@@ -24,6 +27,8 @@ from getmodules.store.claims import claimed
 
 _INSTALLED, _BUSY, _IGNORE = "installed.json", "busy", ".gitignore"
 _ATTEMPTS = 20
+_READ_ONLY = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_log = logging.getLogger("getmodules")
 
 
 class State:
@@ -48,7 +53,10 @@ class State:
         known = self.installed()
         if trees and {**known, **trees} != known:
             text = json.dumps({**known, **trees}, indent=0, sort_keys=True) + "\n"
-            write_file(self._root / _INSTALLED, text, self._sweeper)
+            try:
+                write_file(self._root / _INSTALLED, text, self._sweeper)
+            except InstallError as error:  # everything is in its place; the next update has to ask for --force
+                _log.warning("%s", error.message)
 
     @contextmanager
     def alone(self, progress: Progress, checkpoint: Callable[[], None]) -> Iterator[None]:
@@ -73,16 +81,20 @@ class State:
         """Ours; and whether we made the directory, which is then ours to remove."""
         with translated("cannot take our turn in this project"):
             for attempt in range(_ATTEMPTS):
-                made = self._make()
-                turn = claimed(self._root / _BUSY, waiting)
+                turn: AbstractContextManager[None] = claimed(self._root / _BUSY, waiting)
                 try:
+                    made = self._make()
                     turn.__enter__()
+                    return turn, made
                 except FileNotFoundError:
                     # Another run made the directory, failed, and has removed it again.
                     if attempt == _ATTEMPTS - 1:
                         raise
-                else:
-                    return turn, made
+                except OSError as error:
+                    # A checkout that is only read: perhaps all is in its place, or modules go to where one may write.
+                    if error.errno not in _READ_ONLY:
+                        raise
+                    return nullcontext(), False
         raise AssertionError("the loop ends with a turn or an error")
 
     def _make(self) -> bool:
@@ -90,13 +102,15 @@ class State:
         try:
             os.mkdir(self._root)
         except FileExistsError:
-            return False
-        self._ignore()
-        return True
-
-    def _ignore(self) -> None:
-        """So that nobody adds it to version control by accident."""
+            if stat.S_ISDIR(os.lstat(self._root).st_mode):
+                return False
+            # Whoever made this project may have put a link here, through which we would write elsewhere.
+            raise InstallError(
+                f"{STATE_DIRECTORY} beside the lock is no directory", part="protected", hint="remove it"
+            ) from None
+        # So that nobody adds it to version control by accident.
         (self._root / _IGNORE).write_text("*\n", encoding="ascii")
+        return True
 
     def _remove_if_unused(self) -> None:
         """A run that installed nothing leaves nothing."""

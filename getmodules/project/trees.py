@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from getmodules.batch import install_all
@@ -33,21 +31,6 @@ def is_vacant(dest: Path) -> bool:
             return stat.S_ISDIR(mode) and not os.listdir(dest)
         except FileNotFoundError:
             return True
-
-
-@contextmanager
-def no_empty_parents(dests: Iterable[Path], root: Path) -> Iterator[None]:
-    """What was missing between ``root`` and ``dests`` is gone again in the end where nothing came into it.
-
-    Modules that go to one directory side by side each see it in use by the others, when they fail together.
-    """
-    missing = {above for dest in dests for above in dest.parents if root in above.parents and not above.exists()}
-    try:
-        yield
-    finally:
-        for directory in sorted(missing, key=lambda path: len(path.parts), reverse=True):
-            with suppress(OSError):  # not empty: the usual case
-                directory.rmdir()
 
 
 def h1_of(dest: Path) -> str | None:

@@ -23,7 +23,7 @@ SERVICE = "modules.v1"
 
 #: As repositories of modules are called, which is not what registries call the modules.
 _REPOSITORY = re.compile(r"terraform-(?P<system>[0-9a-z]+)-(?P<name>.+)")
-_CLEAR_TEXT = re.compile(r"(?:[a-z0-9+.-]+::)?http:", re.IGNORECASE)
+_CLEAR_TEXT = re.compile(r"(?:[a-z0-9+.-]+::)?(?P<scheme>http|git):(?!:)", re.IGNORECASE)
 #: So many versions an error lists.
 _SHOWN_VERSIONS = 5
 
@@ -104,9 +104,11 @@ class ModuleRegistry:
             answer.close()
             raise NetworkError(f"{shown_host(answer.url)} answered {answer.status} where a location was asked for")
         location = absolute(_location(answer), answer.url)
-        if self._host.origin.scheme == "https" and _CLEAR_TEXT.match(location):
+        clear = _CLEAR_TEXT.match(location)
+        if self._host.origin.scheme == "https" and clear is not None:
             raise UnsafeContentError(
-                f"{self._host.name} sends us on from https to http: {answer.shown(location)!r}", part="elsewhere"
+                f"{self._host.name} sends us on from https to {clear['scheme']}: {answer.shown(location)!r}",
+                part="elsewhere",
             )
         return Elsewhere(address=location, check_address=no_further_in_than(answer.address, self._host.too_far_in))
 

@@ -46,7 +46,7 @@ def means_of(client: Client, network: ClientNetwork, store: Path, progress: Prog
         limits=Limits(),
         progress=progress or Progress(),
         network=network,
-        store=a_home(store),
+        store=lambda: a_home(store),
     )
 
 

@@ -272,48 +272,6 @@ def test_over_tls_nobody_is_sent_into_the_clear(tmp_path: Path, authority: Autho
 # ------------------------------------------------------------------------------------------------- what goes wrong
 
 
-def raw(text: str, body: bytes = ZIP) -> Reply:
-    def answer(connection: Connection, _: Received) -> bool:
-        connection.send(text.replace("\n", "\r\n").encode() + body)
-        return False
-
-    return answer
-
-
-@pytest.mark.parametrize(
-    ("page", "code", "asked"),
-    [
-        pytest.param(
-            raw(f"HTTP/1.1 200 OK\nContent-Length: {len(ZIP)}\nContent-Length: {len(ZIP)}\n\n"), "network", 4,
-            id="two lengths",
-        ),
-        pytest.param(
-            raw(f"HTTP/1.1 200 OK\nContent-Length: {len(ZIP)}\nTransfer-Encoding: chunked\n\n"), "network", 4,
-            id="a length beside chunks",
-        ),
-        pytest.param(raw("HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\nzz\n"), "network", 4, id="bad chunks"),
-        pytest.param(raw(f"HTTP/1.1 200 OK\nContent-Length: {len(ZIP) + 1}\n\n"), "network", 1, id="too short"),
-        pytest.param(raw(f"HTTP/1.1 200 OK\nContent-Length: {len(ZIP) - 1}\n\n"), "corrupt-archive", 1, id="too long"),
-        pytest.param(reply(Content_Encoding="gzip"), "network", 4, id="encoded"),
-        pytest.param(reply(b"", "204 No Content"), "network", 1, id="204"),
-        pytest.param(reply(b"", "304 Not Modified"), "network", 1, id="304"),
-        pytest.param(reply(status="206 Partial Content"), "network", 1, id="206"),
-        pytest.param(reply(b"", "503 Busy"), "network", 4, id="503 for ever"),
-        pytest.param(reply(b"", "503 Busy", Retry_After="nonsense"), "network", 4, id="503, when is unclear"),
-        pytest.param(reply(b"", "429 Slow", Retry_After="86400"), "rate-limited", 1, id="429, tomorrow"),
-        pytest.param(reply(b"", "302 Found", Location="/x.zip"), "fetch/too-many-hops", 11, id="redirects in a circle"),
-        pytest.param(reply(b"", "302 Found", Location="file:///etc/passwd"), "unsafe-content/elsewhere", 1, id="file:"),
-        pytest.param(reply(b"<!doctype html>"), "unsupported-content/web-page", 1, id="a web page"),
-        pytest.param(reply(b""), "corrupt-archive", 1, id="nothing"),
-        pytest.param(lambda connection, _: connection.reset(), "network", 4, id="reset"),
-    ],
-)  # fmt: skip
-def test_nothing_is_installed_from(tmp_path: Path, page: Reply, code: str, asked: int) -> None:
-    with serving(Site({"/x.zip": page})) as server:
-        assert failure(f"{server.url}/x.zip", tmp_path).code == code
-        assert len(server.received) == asked
-
-
 def test_a_server_that_has_no_time_now_is_asked_again(tmp_path: Path) -> None:
     busy = iter(["503 Busy", "429 Slow"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import signal
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from getmodules import Client, ConfigError, Digest, GetModulesError, OfflineError
+from getmodules import Client, ConfigError, Digest, DigestMismatchError, GetModulesError, OfflineError
 from getmodules.store.upkeep import clean
 from getmodules.testing import Package, Registry, image_package, module_package
 from tests.commandline import COMMAND, PATIENCE, Result, environment, run, start
@@ -25,7 +26,7 @@ from tests.processes import ORDINARY, bind_mount, in_mount_namespace, mount_tmpf
 from tests.refusals import refusal
 from tests.servers import Connection, Received, serving
 from tests.snapshots import snapshot
-from tests.stores import a_home, blobs_of, damage, nothing_half, records_of
+from tests.stores import a_home, blobs_of, damage, keep, nothing_half, records_of
 from tests.tools import need
 
 FILES = {"main.tf": "# main\n" * 1000, "sub/a.tf": "# a\n"}
@@ -184,6 +185,34 @@ def test_offline_what_was_damaged_is_named(registry: Registry, root: Path, tmp_p
         path.write_bytes(content)
     assert sorted(os.listdir(tmp_path)) == ["one", "store"]
     assert snapshot(tmp_path / "one") == before
+
+
+@pytest.mark.parametrize("proof", ["another manifest", "none", "no text"])
+def test_no_record_passes_another_manifest_off_as_the_one_that_was_asked_for(
+    registry: Registry, root: Path, tmp_path: Path, proof: str
+) -> None:
+    """Somebody who knows our format, and has our account."""
+    registry.push_module("acme/evil", "1", {"evil.tf": ""})
+    evil = client(root).get(f"oci://{registry.host}/acme/evil?tag=1", tmp_path / "evil")
+    (its_record,) = records_of(root, "pins")
+    others_proof = json.loads(its_record.read_text())["record"]["proof"]
+    its_record.unlink()
+    pinned = str(client(root).get(f"oci://{registry.host}/acme/vpc?tag=1.0.0", tmp_path / "good").pinned)
+    (record,) = records_of(root, "pins")
+    whole = json.loads(record.read_text())
+    whole["record"]["proof"] = {
+        "another manifest": others_proof,
+        "none": None,
+        "no text": str(keep(root, b"\xff\xfe\n{}")),
+    }[proof]
+    whole["sum"] = hashlib.sha256(json.dumps(whole["record"], sort_keys=True).encode()).hexdigest()
+    record.write_text(json.dumps(whole))
+    for offline in (False, True):
+        forged = client(root, offline=offline)
+        error = refusal(DigestMismatchError, "digest-mismatch", forged.get, pinned, tmp_path / "dest")
+        assert "cache clean" in str(error.hint)
+    assert evil.files == 1
+    assert not (tmp_path / "dest").exists()
 
 
 # --------------------------------------------------------------------------------------------- file systems

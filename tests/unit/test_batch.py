@@ -102,7 +102,7 @@ def test_good_ones_are_installed_and_all_failures_are_told_in_order(tmp_path: Pa
         a_job(client, "fake://h/missing", tmp_path / "missing-2"),
         a_job(client, "fake://h/q", tmp_path / "other", demands=of_expectation("sha256:" + "0" * 64)),
     ]
-    outcome = install_all(jobs, means_of(client, store=a_home(tmp_path / "store")))
+    outcome = install_all(jobs, means_of(client, store=lambda: a_home(tmp_path / "store")))
     assert failed(outcome) == [
         ("missing-1", "not-found"),
         ("taken", "destination-exists"),
@@ -194,7 +194,7 @@ def test_an_exception_in_progress_ends_all_of_them(tmp_path: Path, error: BaseEx
     jobs = [a_job(client, f"fake://h{number}/{number}", tmp_path / f"d{number}") for number in range(8)]
     with ThreadPoolExecutor(3) as executor:
         pace = Pace(executor=executor) if own else Pace(jobs=3)
-        means = means_of(client, progress=Stop(error), store=a_home(tmp_path / "store"))
+        means = means_of(client, progress=Stop(error), store=lambda: a_home(tmp_path / "store"))
         with pytest.raises(type(error)):
             install_all(jobs, means, pace)
     assert os.listdir(tmp_path) == ["store"]
@@ -253,5 +253,5 @@ def test_a_package_of_which_two_things_are_demanded_is_judged_twice(tmp_path: Pa
         a_job(client, "fake://h/p", tmp_path / "one"),
         a_job(client, "fake://h/p", tmp_path / "two", demands=of_expectation("sha256:" + "0" * 64)),
     ]
-    outcome = install_all(jobs, means_of(client, store=a_home(tmp_path / "store")))
+    outcome = install_all(jobs, means_of(client, store=lambda: a_home(tmp_path / "store")))
     assert (list(outcome.done), failed(outcome)) == (["one"], [("two", "digest-mismatch")])

@@ -239,3 +239,63 @@ def test_an_unpacker_may_decompress_ahead(more: dict[str, Any], ahead: bool, tmp
     unpacker = bind_unpacker(Plugin(name="acme", distribution="acme", version="1"), _Unpacker(**more))
     archive = Archive(path=tmp_path / "a", size=0, digests={})
     assert unpacker.unpack(archive, a_context()).ahead is ahead
+
+
+# ------------------------------------------------------------------------------------------------- versions
+
+
+class _Tagged(_Minimal):
+    """A getter that knows versions."""
+
+    version_argument = "tag"
+    tags: Any = ("1.0.0", "1.0.0", "latest")
+
+    def versions(self, package: Any, context: Any) -> Any:
+        return self.tags() if callable(self.tags) else self.tags
+
+
+def _versions(tags: Any) -> tuple[str, ...]:
+    offer = _Tagged()
+    offer.tags = tags
+    getter = client_with(offer).catalog.getter("fake")
+    assert getter.version_argument == "tag"
+    return getter.versions(PackageAddress(getter="fake", url="fake://h/x"), a_context())
+
+
+def test_the_names_of_versions() -> None:
+    assert _versions(("1.0.0", "1.0.0", "latest")) == ("1.0.0", "latest")
+    assert _versions(iter(["a"])) == ("a",)
+    assert _versions(None) == ()
+    minimal = client_with(_Minimal()).catalog.getter("fake")
+    assert (
+        minimal.version_argument,
+        minimal.versions(PackageAddress(getter="fake", url="fake://h/x"), a_context()),
+    ) == (
+        None,
+        (),
+    )
+
+
+def _breaking() -> Any:
+    yield "1.0.0"
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [pytest.param((1,), id="no strings"), pytest.param(5, id="no list"), pytest.param(_breaking, id="one that breaks")],
+)
+def test_versions_that_are_none_are_the_plugins_fault(tags: Any) -> None:
+    assert "versions" in refusal(PluginContractError, "plugin-contract", _versions, tags).message
+
+
+def test_the_mirror_is_asked_and_the_original_answers() -> None:
+    from getmodules.mirrors import Mirrors
+    from getmodules.model import Pin
+
+    getter = FakeGetter(pin=lambda package, _: Pin(package=package, id="id-1"))
+    bound = client_with(getter).catalog.getter("fake")
+    context = a_context(mirrors=Mirrors({"fake://h": "fake://mirror"}))
+    pin = bound.resolve(PackageAddress(getter="fake", url="fake://h/x"), context)
+    assert isinstance(pin, Pin)
+    assert (pin.package.url, getter.asked) == ("fake://h/x", [("resolve", "fake://mirror/x")])

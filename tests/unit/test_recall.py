@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from getmodules import Blob, Digest, DigestMismatchError, Elsewhere, Unchanged
+from getmodules import Blob, Client, ConfigError, Digest, DigestMismatchError, Elsewhere, Unchanged
 from getmodules.errors import OfflineError, PluginContractError, VerificationError
 from getmodules.model import Layers, PackageAddress
 from getmodules.ports import Context
@@ -191,14 +191,20 @@ def test_without_a_cache_nothing_is_kept(root: Path, tmp_path: Path) -> None:
     assert not root.exists()
 
 
+def test_who_wants_no_cache_is_not_told_that_its_place_is_wrong() -> None:
+    wrong = {"GETMODULES_CACHE_DIR": "relative", "GETMODULES_PLUGINS": ""}
+    assert Client(environ=wrong, use_cache=False).detect("/x.zip").package.getter == "file"
+    refusal(ConfigError, "config", Client, environ=wrong)
+
+
 def test_what_lies_on_this_machine_is_not_kept(root: Path, tmp_path: Path) -> None:
     (tmp_path / "p.zip").write_bytes(ZIP)
     client = caching_client(root)
     client.get(str(tmp_path / "p.zip"), tmp_path / "one")
     client.get(str(tmp_path / "one"), tmp_path / "two")
-    assert (blobs_of(root), records_of(root)) == ([], [])
     offline = caching_client(root, offline=True)
     assert offline.get(str(tmp_path / "p.zip"), tmp_path / "three").h1 == ZIP_H1
+    assert not root.exists()
 
 
 # ------------------------------------------------------------------------------------------ does it still hold?

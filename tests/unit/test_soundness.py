@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from getmodules import Blob, Demand, Digest, Gate
+from getmodules import Blob, Demand, Digest, Gate, LimitExceededError
 from getmodules.address import parse_query
 from getmodules.arguments import Argument, Arguments
 from getmodules.model import PackageAddress
-from getmodules.soundness import is_sound_blob, is_sound_demand, is_url, reads_back
+from getmodules.soundness import bounded_names, is_sound_blob, is_sound_demand, is_url, reads_back
+from tests.refusals import refusal
 
 SHA256 = "sha256:" + "0" * 64
 
@@ -104,3 +106,15 @@ def test_arguments_that_are_not_what_they_look_like(arguments: Arguments) -> Non
 
 def test_arguments_that_read_back() -> None:
     assert reads_back(PackageAddress(getter="x", url="x://h/p", arguments=parse_query("ref=a%2Fb&flag")))
+
+
+def test_names_are_counted() -> None:
+    looked: list[None] = []
+    assert bounded_names(["a", "b", "a"], lambda: looked.append(None)) == ("a", "b")
+    assert len(looked) == 3
+    error = refusal(
+        LimitExceededError, "limit-exceeded/metadata", bounded_names, itertools.repeat("x" * 100_000), lambda: None
+    )
+    assert "versions" in error.message
+    with pytest.raises(TypeError):
+        bounded_names([Loud("a")], lambda: None)

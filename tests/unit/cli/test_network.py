@@ -157,3 +157,29 @@ def test_each_command_that_asks_somebody_has_the_options(argv: list[str]) -> Non
         result = call(*argv, *option, stdin="x\n", environ={"HOME": "/nonexistent"})
         assert (result.code, result.out) == (2, "")
         assert result.err.startswith(f"error: {option[0]} ")
+
+
+def test_mirrors_beat_those_of_the_environment() -> None:
+    settings = _settings(
+        "--mirror",
+        "oci://a=oci://b",
+        "--mirror",
+        "oci://c=oci://d",
+        GETMODULES_MIRRORS="oci://a=oci://x oci://e=oci://f",
+    )
+    assert settings.mirrors.table == {"oci://a": "oci://b", "oci://c": "oci://d", "oci://e": "oci://f"}
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        pytest.param("oci://a", "--mirror 'oci://a' is not URL=URL", id="one URL"),
+        pytest.param("oci://a=https://b", "another scheme", id="another scheme"),
+        pytest.param("a=b", "is no URL", id="no URLs"),
+        pytest.param("oci://a=oci://u:hunter22@b", "cannot be mirrored", id="a password"),
+    ],
+)
+def test_what_is_no_mirror(word: str, message: str) -> None:
+    error = refusal(ConfigError, "config", _settings, "--mirror", word)
+    assert message in error.message
+    assert "hunter22" not in error.message

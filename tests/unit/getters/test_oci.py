@@ -156,3 +156,15 @@ def test_an_embedding_program_brings_its_own_access() -> None:
     oci, layout = OciPlugin(lambda registry, repository, context: shelf).getmodules_getters()  # type: ignore[arg-type, return-value]
     assert (tuple(oci.schemes), tuple(layout.schemes)) == (("oci",), ("oci-layout",))
     assert oci.resolve(package_of("oci://h.example/r?tag=1"), CONTEXT).id == str(MODULE.digest)  # type: ignore[attr-defined]
+
+
+def test_the_versions_of_a_repository_are_its_tags(tmp_path: Path) -> None:
+    client = first_party()
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m/main.tf").write_text("")
+    for tag in ("1.0.0", "latest"):
+        client.push(tmp_path / "m", f"oci-layout::{tmp_path}/layout?tag={tag}")
+    package = client.detect(f"oci-layout::{tmp_path}/layout").package
+    getter = client.catalog.getter("oci-layout")
+    assert getter.version_argument == "tag"
+    assert set(getter.versions(package, a_context())) == {"1.0.0", "latest"}

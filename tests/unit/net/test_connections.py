@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import socket
+import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from getmodules.errors import GetModulesError, NetworkError
+from getmodules.errors import GetModulesError, NetworkError, NotFoundError
 from getmodules.net.network import ClientNetwork
 from getmodules.net.session import Call
 from getmodules.net.settings import NetSettings
 from getmodules.testing import Registry
+from tests.certificates import make_authority
 from tests.contexts import a_context
 from tests.refusals import refusal
 from tests.servers import Connection, Received, serving
@@ -122,4 +125,35 @@ def test_a_type_that_would_have_parts_is_no_fault_of_the_headers() -> None:
     ) as server:
         network = one_try()
         assert get(network, server.url) == b"body"
+        network.close()
+
+
+def test_what_is_closed_is_closed_though_somebody_keeps_the_error() -> None:
+    ended = threading.Event()
+
+    def missing(connection: Connection, _: Received) -> bool:
+        connection.reply("404 Not Found")
+        if not connection.socket.recv(1):
+            ended.set()
+        return False
+
+    with serving(missing) as server:
+        network = one_try()
+        error = refusal(NotFoundError, "not-found", get, network, server.url)
+        network.close()
+        assert ended.wait(20)
+        assert error.__traceback__ is not None
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["clear", "tls"])
+def test_what_comes_before_it_is_asked_for_is_no_answer(tls: bool, tmp_path: Path) -> None:
+    def hasty(connection: Connection, _: Received) -> bool:
+        answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
+        connection.send(f"{answer}body{answer}evil")
+        return True
+
+    authority = make_authority(tmp_path) if tls else None
+    with serving(hasty, tls=authority.server_context() if authority else None) as server:
+        network = ClientNetwork(NetSettings(tries=1, ca_file=str(authority.ca) if authority else None))
+        assert [get(network, server.url) for _ in range(3)] == [b"body"] * 3
         network.close()

@@ -65,6 +65,7 @@ def test_which_modules() -> None:
 
 def test_a_private_directory_is_gone_afterwards(project: Project) -> None:
     project.wants("")
+
     def fail() -> None:
         with subject.private_directory(project.bench()) as spare:
             assert spare.parent == project.directory

@@ -12,6 +12,7 @@ from getmodules import InstallError
 from getmodules.privatedir import Sweeper
 from getmodules.project import files as subject
 from tests.refusals import refusal
+from tests.snapshots import snapshot
 
 
 def _write(path: Path, text: str = "new") -> None:
@@ -39,13 +40,24 @@ def test_an_old_one_keeps_its_own(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
 
 
-def test_a_link_stays(tmp_path: Path) -> None:
-    (tmp_path / "there").mkdir()
-    (tmp_path / "there/a").write_text("old")
-    (tmp_path / "link").symlink_to("there/a")
+def test_a_link_stays_where_it_leads_to_a_file_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("old")
+    (tmp_path / "link").symlink_to("a")
     _write(tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "there/a").read_text() == "new"
+    assert (tmp_path / "a").read_text() == "new"
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["a file", "nothing yet"])
+def test_nothing_is_written_through_a_link_to_somewhere_else(there: bool, tmp_path: Path) -> None:
+    """A project that somebody else made may hold such a link."""
+    (tmp_path / "project").mkdir()
+    if there:
+        (tmp_path / "precious").write_text("old")
+    (tmp_path / "project/a").symlink_to(tmp_path / "precious")
+    before = snapshot(tmp_path)
+    refusal(InstallError, "install/protected", _write, tmp_path / "project/a")
+    assert snapshot(tmp_path) == before
 
 
 @pytest.mark.parametrize("kind", ["directory", "fifo", "nowhere"])

@@ -144,12 +144,6 @@ def test_where_a_version_makes_no_sense(source: str, message: str, project: Proj
     assert "[modules.vpc]" in str(error)
 
 
-def test_a_registry_is_given_the_constraint(project: Project) -> None:
-    target = _select(project, _entry("~> 1.0", "tfr://h.example/a/b/c//net"))
-    assert isinstance(target, Target)
-    assert (target.selected, target.address.package.arguments["version"]) == (None, "~> 1.0")
-
-
 def test_what_was_selected_before(project: Project, getter: Tagged) -> None:
     target = subject.as_locked(_entry("~> 1.0"), "v1.2.0", project.bench())
     assert isinstance(target, Target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from getmodules.privatedir import Sweeper
 from getmodules.project.state import State
 from tests.fakes import Recorder
 from tests.processes import as_each_user
-from tests.refusals import refusal
 
 
 def _nothing() -> None:
@@ -93,13 +93,48 @@ def test_who_waits_says_so_and_can_be_stopped(state: State, tmp_path: Path) -> N
     assert seen.events == [("notice", "waiting for another getmodules that works in this project")]
 
 
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        pytest.param("", "install/protected", id="itself"),
+        pytest.param("/installed.json", "", id="what it knows"),
+        pytest.param("/busy", "install", id="whose turn it is"),
+    ],
+)
+def test_nothing_is_written_through_a_link(name: str, code: str, tmp_path: Path) -> None:
+    """A project that somebody else made may hold one."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "project").mkdir()
+    if name:
+        (tmp_path / "project/.getmodules").mkdir()
+    (tmp_path / f"project/.getmodules{name}").symlink_to(tmp_path / "outside" / name.strip("/"))
+    state = State(tmp_path / "project", Sweeper())
+
+    def work() -> None:
+        with state.alone(Progress(), _nothing):
+            state.remember({"a": "h1:1"})
+
+    if name == "/installed.json":
+        work()  # what it knows is only a help
+    else:
+        assert refusal(InstallError, code, work).message
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
 @as_each_user
 def test_a_project_that_cannot_be_written_to(place: Path) -> None:
-    import os
-
-    if os.geteuid() == 0:
-        return
+    """What is in its place there needs no turn, and what goes elsewhere is not remembered."""
     (place / "p").mkdir()
     (place / "p").chmod(0o555)
-    error = refusal(InstallError, "install/denied", State(place / "p", Sweeper()).alone(Progress(), _nothing).__enter__)
-    assert "project" in error.message
+    state = State(place / "p", Sweeper())
+    with state.alone(Progress(), _nothing):
+        state.remember({"a": "h1:1"})
+    assert state.installed() == ({"a": "h1:1"} if os.geteuid() == 0 else {})
+    assert (place / "p/.getmodules").exists() is (os.geteuid() == 0)
+
+
+def test_what_cannot_be_remembered_is_logged(state: State, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with state.alone(Progress(), _nothing):
+        (tmp_path / ".getmodules/installed.json").mkdir()
+        state.remember({"a": "h1:1"})
+    assert "installed.json: it is not a file" in caplog.text

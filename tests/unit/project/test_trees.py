@@ -24,15 +24,6 @@ def test_vacant(tmp_path: Path) -> None:
     refusal(InstallError, "install", subject.is_vacant, tmp_path / "file" / "below")
 
 
-def test_directories_that_stay_empty_go_again(tmp_path: Path) -> None:
-    (tmp_path / "there").mkdir()
-    dests = [tmp_path / "a/b/x", tmp_path / "a/y", tmp_path / "there/z", tmp_path / "used/x"]
-    with subject.no_empty_parents(dests, tmp_path):
-        (tmp_path / "a/b").mkdir(parents=True)
-        (tmp_path / "used/x").mkdir(parents=True)
-    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")} == {"there", "used", "used/x"}
-
-
 def test_h1(tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "a").write_text("a")

@@ -1,0 +1,249 @@
+"""Who installs the modules of a batch: ``getmodules install``, ``terraform get``, ``tofu get``, or their strategy replayed.
+
+That is: one package after the other; a repository as a full clone, an archive with a question before it; and
+every module a whole package, however many are of the same one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Self
+from urllib.parse import urlsplit
+
+from benchmarks.batch_site import TAG, Site, subdirectory
+from benchmarks.harness import GETMODULES, fresh, run, tool
+from getmodules import Client
+from tests.snapshots import snapshot
+
+#: Gives the files of some modules, as a bare loop reads them: MODULE/PATH, and the content.
+Bare = Callable[[], Iterable[tuple[str, bytes]]]
+
+
+@dataclass
+class Batch:
+    """What is to be installed; a module has the same source for everybody."""
+
+    site: Site
+    sources: dict[str, str] = field(default_factory=dict)
+    bare: list[Bare] = field(default_factory=list)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """Only where there is TLS: reading authorities takes its time."""
+        has_tls = any(source.startswith("oci:") for source in self.sources.values())
+        return {"SSL_CERT_FILE": str(self.site.authority.ca)} if has_tls else {}
+
+    def add_subdirectories(self, address: str, numbers: Iterable[int]) -> Self:
+        repository = self.site.large_repository()
+        subdirs = {f"d{number}": subdirectory(number) for number in numbers}
+        for name, subdir in subdirs.items():
+            self.sources[name] = f"git::http://{address}/large.git//{subdir}?ref={TAG}"
+        self.bare.append(lambda: _git_files(repository, subdirs))
+        return self
+
+    def add_repositories(self, address: str, numbers: Iterable[int]) -> Self:
+        for number in numbers:
+            repository, name = self.site.small_repository(number), f"g{number}"
+            self.sources[name] = f"git::http://{address}/{repository.name}?ref={TAG}"
+            self.bare.append(partial(_git_files, repository, {name: ""}))
+        return self
+
+    def add_archives(self, address: str, numbers: Iterable[int], *, little: bool = False) -> Self:
+        for number in numbers:
+            path = self.site.little_archive(number) if little else self.site.archive(number)
+            self.sources[f"h{number}"] = f"http://{address}/{path.name}"
+            self.bare.append(partial(_zip_files, path, f"h{number}"))
+        return self
+
+    def add_packages(self, address: str, numbers: Iterable[int]) -> Self:
+        for number in numbers:
+            path, name = self.site.package(number), f"o{number}"
+            self.sources[name] = f"oci://{address}/acme/m{number}?tag={TAG}"
+            self.bare.append(partial(_zip_files, path, name))
+        return self
+
+
+@dataclass(frozen=True)
+class Installer:
+    """``prepare`` is what people have written and checked in before, and is not timed."""
+
+    name: str
+    prepare: Callable[[Path], None]
+    install: Callable[[Path], None]
+    #: Where each module is then.
+    places: Callable[[Path], Mapping[str, Path]]
+
+    def trees(self, place: Path) -> dict[str, dict[str, bytes]]:
+        """The files of each module, without what git keeps for itself."""
+        found = {}
+        for name, directory in self.places(place).items():
+            files = {path: data for path, (mode, data) in snapshot(directory).items() if mode[0] == "-"}
+            found[name] = {path: data for path, data in files.items() if not path.startswith(".git/")}
+        return found
+
+
+# ------------------------------------------------------------------------------------------ ours
+
+
+def whole_command(batch: Batch) -> Installer:
+    """The whole command, with a manifest and a lock, and nothing in the store."""
+    manifest = "".join(f'[modules.{name}]\nsource = "{source}"\n' for name, source in batch.sources.items())
+    with fresh(batch.site.work) as place:
+        (place / "getmodules.toml").write_text(manifest)
+        run(GETMODULES, "lock", "-q", place=place, environ=batch.environ)
+        lock = (place / "getmodules.lock").read_text()
+
+    def prepare(place: Path) -> None:
+        (place / "getmodules.toml").write_text(manifest)
+        (place / "getmodules.lock").write_text(lock)
+
+    def install(place: Path) -> None:
+        environ = {**batch.environ, "GETMODULES_CACHE_DIR": str(place / "cache")}
+        run(GETMODULES, "install", "-q", place=place, environ=environ)
+
+    return Installer("getmodules install", prepare, install, _beside_manifest(batch))
+
+
+def _beside_manifest(batch: Batch) -> Callable[[Path], dict[str, Path]]:
+    return lambda place: {name: place / "modules" / name for name in batch.sources}
+
+
+def in_process(whole: Installer, client: Client) -> Installer:
+    """The same with a client that has all of it in its store."""
+    return Installer(
+        "getmodules, in process, warm", whole.prepare, lambda place: client.install(place).check(), whole.places
+    )
+
+
+# ------------------------------------------------------------------------------------------ peers
+
+
+def peer(batch: Batch, names: Iterable[str]) -> Installer:
+    """The first of these programs that is found, else what they do, done with git and curl."""
+    for name in names:
+        program = tool(name)
+        if program is not None:
+            return _terraform(name, program, batch)
+    return Installer("terraform's strategy, replayed", lambda place: None, _Replay(batch).run, _as_replayed(batch))
+
+
+def _terraform(name: str, program: str, batch: Batch) -> Installer:
+    calls = "".join(f'module "{name}" {{\n  source = "{source}"\n}}\n' for name, source in batch.sources.items())
+
+    def places(place: Path) -> dict[str, Path]:
+        modules = json.loads((place / ".terraform/modules/modules.json").read_text())["Modules"]
+        return {module["Key"]: place / module["Dir"] for module in modules if module["Key"]}
+
+    def prepare(place: Path) -> None:
+        (place / "main.tf").write_text(calls)
+
+    return Installer(
+        f"{name} get", prepare, lambda place: run(program, "get", place=place, environ=batch.environ), places
+    )
+
+
+def _as_replayed(batch: Batch) -> Callable[[Path], dict[str, Path]]:
+    def places(place: Path) -> dict[str, Path]:
+        subdirs = {name: source.partition("?")[0].split("//")[2:] for name, source in batch.sources.items()}
+        return {name: place.joinpath(name, *subdir) for name, subdir in subdirs.items()}
+
+    return places
+
+
+@dataclass
+class _Replay:
+    batch: Batch
+
+    def run(self, place: Path) -> None:
+        packages: dict[str, Path] = {}
+        for name, source in self.batch.sources.items():
+            scheme, _, rest = source.partition("://")
+            package = f"{scheme}://{rest.partition('?')[0].partition('//')[0]}"
+            if package in packages:
+                shutil.copytree(packages[package], place / name, ignore=shutil.ignore_patterns(".*"))
+                continue
+            packages[package] = place / name
+            {"git::http": self._git, "http": self._http, "oci": self._oci}[scheme](package, place / name)
+
+    def _git(self, package: str, dest: Path) -> None:
+        run("git", "clone", "-q", package.removeprefix("git::"), dest, place=dest.parent)
+        run("git", "-C", dest, "checkout", "-q", TAG, place=dest.parent)
+
+    def _http(self, url: str, dest: Path) -> None:
+        self._curl(dest, "-I", url)
+        self._curl(dest, "-o", f"{dest}.zip", url)
+        run("unzip", "-q", f"{dest}.zip", "-d", dest, place=dest.parent)
+
+    def _oci(self, package: str, dest: Path) -> None:
+        split = urlsplit(package)
+        base = f"https://{split.netloc}/v2{split.path}"
+        accept = "Accept: application/vnd.oci.image.manifest.v1+json"
+        self._curl(dest, "-H", accept, "-o", f"{dest}.json", f"{base}/manifests/{TAG}")
+        digest = json.loads(Path(f"{dest}.json").read_text())["layers"][0]["digest"]
+        self._curl(dest, "-o", f"{dest}.zip", f"{base}/blobs/{digest}")
+        run("unzip", "-q", f"{dest}.zip", "-d", dest, place=dest.parent)
+
+    def _curl(self, dest: Path, *arguments: str) -> None:
+        authority = self.batch.environ.get("SSL_CERT_FILE")
+        run("curl", "-sSf", *(["--cacert", authority] if authority else []), *arguments, place=dest.parent)
+
+
+# ------------------------------------------------------------------------------------------ the bare loop
+
+
+def bare_loop(batch: Batch) -> Installer:
+    """Reads, hashes and unpacks, with nothing around it: what any Python has to do."""
+
+    def install(place: Path) -> None:
+        made = set()
+        for files in batch.bare:
+            for path, data in files():
+                hashlib.sha256(data).digest()
+                file = f"{place}/modules/{path}"
+                directory = os.path.dirname(file)
+                if directory not in made:
+                    os.makedirs(directory, exist_ok=True)
+                    made.add(directory)
+                with open(file, "wb") as writer:
+                    writer.write(data)
+
+    return Installer("bare Python loop", lambda place: None, install, _beside_manifest(batch))
+
+
+def _zip_files(path: Path, module: str) -> Iterator[tuple[str, bytes]]:
+    data = path.read_bytes()
+    hashlib.sha256(data).digest()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for member in archive.infolist():
+            yield f"{module}/{member.filename}", archive.read(member)
+
+
+def _git_files(repository: Path, subdirs: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
+    """Of one repository, by two processes."""
+    command = ["git", "-C", str(repository)]
+    paths = [subdir for subdir in subdirs.values() if subdir]
+    listed = subprocess.run([*command, "ls-tree", "-r", "-z", TAG, *paths], check=True, stdout=subprocess.PIPE).stdout
+    entries = [line.split("\t", 1) for line in listed.decode().split("\0") if line]
+    ids = "".join(f"{about.split(' ')[2]}\n" for about, _ in entries)
+    data = subprocess.run(
+        [*command, "cat-file", "--batch", "--buffer"], check=True, input=ids.encode(), stdout=subprocess.PIPE
+    ).stdout
+    modules = {subdir: name for name, subdir in subdirs.items()}
+    depth = 2 if paths else 0
+    end = 0
+    for _, path in entries:
+        line = data.index(b"\n", end)
+        start, size = line + 1, int(data[end:line].rpartition(b" ")[2])
+        end = start + size + 1
+        parts = path.split("/")
+        yield "/".join((modules["/".join(parts[:depth])], *parts[depth:])), data[start : start + size]
