@@ -217,15 +217,14 @@ def main() -> int:
     parser.add_argument("--work", type=Path, default=MEMORY)
     options = parser.parse_args()
     reached = []
-    with tempfile.TemporaryDirectory(dir=options.work, prefix="getmodules-bench-") as directory:
-        with site(Path(directory)) as here:
-            for name in options.only:
-                if name == "warm":
-                    reached += [warm(job, here, options.rounds * 3) for job in JOBS.values() if job is not JOBS["narrow"]]
-                elif name == "linear":
-                    reached.append(linear(here, max(1, options.rounds // 2)))
-                else:
-                    reached.append(cold(JOBS[name], here, options.rounds, options.peer))
+    with tempfile.TemporaryDirectory(dir=options.work, prefix="getmodules-bench-") as work, site(Path(work)) as here:
+        for name in options.only:
+            if name == "warm":
+                reached += [warm(job, here, 3 * options.rounds) for job in JOBS.values() if job is not JOBS["narrow"]]
+            elif name == "linear":
+                reached.append(linear(here, max(1, options.rounds // 2)))
+            else:
+                reached.append(cold(JOBS[name], here, options.rounds, options.peer))
     return 0 if all(reached) else 1
 
 

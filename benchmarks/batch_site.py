@@ -22,10 +22,10 @@ _MODULE_BYTES, _MODULE_FILES = 37_000, 21
 
 
 def module_files(number: int) -> dict[str, bytes]:
-    """A module of about 37 KB, most of it noise, so that its archive is about as large."""
+    """A module of about 37 KB, nearly all of it noise, so that its archive is about as large."""
     noise = random.Random(number)
-    names = ["main.tf", *(f"modules/m{each}/main.tf" for each in range(_MODULE_FILES - 1))]
-    return {name: noise.randbytes(_MODULE_BYTES // len(names)) for name in names}
+    names = [f"modules/m{each // 4}/noise{each % 4}.bin" for each in range(_MODULE_FILES - 1)]
+    return {"main.tf": b"# %d\n" % number, **{name: noise.randbytes(_MODULE_BYTES // len(names)) for name in names}}
 
 
 @dataclass

@@ -23,19 +23,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.harness import GETMODULES, MEMORY, Rival, tool
 from tests.gitservers import GitServer, git_http
 
 COMMITS, FILES, DIRECTORIES = 3_000, 5_000, 50
 FILE_BYTES = 1_600
 CHANGED_FILES = 19  # by each commit: 92 MB of history
-GETMODULES = Path(sys.executable).with_name("getmodules")
-TOOLS = Path(os.environ.get("GETMODULES_TOOLS") or Path.home() / ".cache" / "getmodules-tools")
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
 
 # ------------------------------------------------------------------------------------------ the repositories
@@ -70,7 +69,7 @@ def history(commits: int, files: int, changed: int) -> Iterator[bytes]:
         parts = [b"commit refs/heads/main\ncommitter A <a@b> %d +0000\ndata 1\nx\n" % (1_600_000_000 + number)]
         for name in names:
             data = noise.randbytes(FILE_BYTES)
-            path = b"modules/m%02d/f%04d.tf" % (name % DIRECTORIES, name)
+            path = b"modules/m%02d/f%04d.bin" % (name % DIRECTORIES, name)
             parts.append(b"M 100644 inline %s\ndata %d\n%s\n" % (path, len(data), data))
         yield b"".join(parts)
 
@@ -83,8 +82,6 @@ def make_repository(work: Path, name: str, commits: int, files: int, changed: in
 
 
 # ------------------------------------------------------------------------------------------ measuring
-
-Rival = Callable[[Path], None]
 
 
 def run(command: list[str | Path], place: Path) -> None:
@@ -149,8 +146,7 @@ def by_commit(title: str, url: str, subdir: str, goal: str, rounds: int, work: P
 
     peer = "git clone, git checkout"
     rivals: dict[str, Rival] = {peer: full_clone, "getmodules": ours(source)}
-    getter = TOOLS / "go-getter"
-    program = str(getter) if getter.exists() else shutil.which("go-getter")
+    program = tool("go-getter")
     if program is not None:
         rivals["go-getter"] = lambda place: run([program, source, place / "dest"], place)
     report(title, measure(rivals, rounds, work, server), peer, "getmodules", goal)
@@ -161,7 +157,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", choices=jobs)
-    parser.add_argument("--work", type=Path, default=Path("/dev/shm") if Path("/dev/shm").is_dir() else None)
+    parser.add_argument("--work", type=Path, default=MEMORY)
     options = parser.parse_args()
     chosen = [options.only] if options.only else jobs
     with served(options.work, chosen) as (work, server):

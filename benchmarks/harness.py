@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from getmodules.redact import printable
+
 TOOLS = Path(os.environ.get("GETMODULES_TOOLS") or Path.home() / ".cache" / "getmodules-tools")
 GETMODULES = Path(sys.executable).with_name("getmodules")
 #: What is compared is not the disk.
@@ -53,7 +55,7 @@ def run(*command: str | os.PathLike[str], place: Path, environ: Mapping[str, str
         stderr=subprocess.PIPE,
     )
     if done.returncode != 0:
-        raise SystemExit(f"{command} failed: {done.stderr.decode(errors='replace')}")
+        raise SystemExit(f"{command} failed: {printable(done.stderr.decode(errors='replace'), 2_000)}")
 
 
 @contextmanager

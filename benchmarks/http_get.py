@@ -3,7 +3,8 @@
     python benchmarks/http_get.py [--quick] [--rounds N] [--only large|memory|many|small] [--work DIRECTORY]
 
 * large: 500 MB downloaded, hashed and written, in process, against the slower of `curl -o` and bare hashing of the
-  same bytes (goal: at most 1.2 times).
+  same bytes (goal: at most 1.2 times); and, without a goal, as a package that is installed, which hashes and writes
+  the content once more as a tree.
 * memory: what 500 MB add to the memory that a process needs for 5 MB (flat: at most 64 MiB).
 * many: 50 archives of 50 KB over a proxy that adds 20 ms, through one client in threads, in process, against
   the same client one after the other (at least 3 times as fast), `terraform get` (at least 10 times) and eight
@@ -21,33 +22,33 @@ from __future__ import annotations
 import argparse
 import base64
 import hashlib
-import os
 import random
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import getmodules
+from benchmarks.harness import DELAY_SECONDS, GETMODULES, MEMORY, Rival, delayed, measure, run, show, tool, verdict
+from getmodules.arriving import Arriving
+from getmodules.getters.http import HttpGetter
+from getmodules.model import Pin, Shape
+from getmodules.net.network import ClientNetwork
+from getmodules.net.settings import NetSettings
+from getmodules.spool import spool
+from tests.contexts import a_context
 from tests.nginx import nginx
 from tests.snapshots import snapshot
 
 MODULES, MODULE_BYTES, THREADS = 50, 50_000, 16
-DELAY_SECONDS = 0.010  # each way
 LARGE_BYTES, LITTLE_BYTES = 500_000_000, 5_000_000
 FLAT_BYTES = 64 << 20
-TOOLS = Path(os.environ.get("GETMODULES_TOOLS") or Path.home() / ".cache" / "getmodules-tools")
-GETMODULES = Path(sys.executable).with_name("getmodules")
-QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
 
 #: What somebody would write in place of us.
 BARE = """\
@@ -62,30 +63,6 @@ with getmodules.Client(environ={}, use_cache=False) as client:
     client.get(sys.argv[1], sys.argv[2])
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
-
-
-def tool(name: str) -> str | None:
-    own = TOOLS / name
-    return str(own) if own.exists() else shutil.which(name)
-
-
-def run(*command: str | os.PathLike[str], place: Path) -> None:
-    """A whole process, of a user without settings."""
-    environ = {"PATH": os.environ["PATH"], "HOME": str(place), "GETMODULES_CACHE_DIR": ""}
-    subprocess.run(command, cwd=place, env=environ, check=True, **QUIET)
-
-
-@contextmanager
-def delayed(port: int) -> Iterator[str]:
-    """A proxy that adds latency, in a process of its own: it must not take our interpreter's time."""
-    program = [sys.executable, str(Path(__file__).with_name("delay.py")), f"127.0.0.1:{port}", str(DELAY_SECONDS)]
-    process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        yield f"http://{process.stdout.readline().strip()}"
-    finally:
-        process.terminate()
-        process.communicate()
 
 
 def module(number: int) -> dict[str, bytes]:
@@ -103,34 +80,6 @@ def write_zip(path: Path, files: dict[str, bytes]) -> Path:
 
 
 # ------------------------------------------------------------------------------------------ measuring
-
-Rival = Callable[[Path], None]
-
-
-def measure(rivals: dict[str, Rival], rounds: int, work: Path) -> dict[str, float]:
-    """Medians of interleaved rounds; every run gets a fresh place."""
-    times: dict[str, list[float]] = {name: [] for name in rivals}
-    for number in range(rounds):
-        for name, rival in rivals.items():
-            place = Path(tempfile.mkdtemp(dir=work))
-            began = time.perf_counter()
-            rival(place)
-            times[name].append(time.perf_counter() - began)
-            shutil.rmtree(place)
-        print(f"  round {number + 1} of {rounds}", end="\r", file=sys.stderr)
-    return {name: statistics.median(found) for name, found in times.items()}
-
-
-def show(title: str, medians: dict[str, float]) -> None:
-    print(f"\n{title}")
-    for name, median in medians.items():
-        print(f"  {name:44} {median * 1000:9.1f} ms")
-
-
-def verdict(text: str, value: float, goal: float, *, at_most: bool) -> None:
-    reached = value <= goal if at_most else value >= goal
-    bound = f"at {'most' if at_most else 'least'} {goal:g}"
-    print(f"  → {text}: {value:.2f} (goal: {bound}) {'reached' if reached else 'MISSED'}")
 
 
 def compare(rivals: dict[str, Rival], expected: dict[str, bytes], work: Path) -> None:
@@ -151,6 +100,8 @@ def large(work: Path, rounds: int) -> None:
         original = server.root / "large.bin"
         _noise(original, LARGE_BYTES)
         url = f"{server.url}/large.bin"
+        network = ClientNetwork(NetSettings())
+        package = client.detect(url).package
 
         def curl(place: Path) -> None:
             run("curl", "-sS", "-o", "large.bin", url, place=place)
@@ -158,6 +109,12 @@ def large(work: Path, rounds: int) -> None:
         def hashing(place: Path) -> None:
             with original.open("rb", buffering=0) as file:
                 hashlib.file_digest(file, "sha256")
+
+        def download(place: Path) -> None:
+            context = a_context(network=network, environ={}, shape=Shape.FILE)
+            blob = HttpGetter().fetch(Pin(package=package), (), context)
+            with closing(Arriving(place / "large.bin")) as into:
+                spool(blob, into, (), context)
 
         def ours(place: Path) -> None:
             client.get(f"{url}?archive=false", place / "dest")
@@ -170,10 +127,11 @@ def large(work: Path, rounds: int) -> None:
         ours(place)
         assert sha256(place / "dest" / "large.bin") == sha256(original)
         shutil.rmtree(place)
-        medians = measure({"curl -o": curl, "bare hashing": hashing, "getmodules, in process": ours}, rounds, work)
+        rivals = {"curl -o": curl, "bare hashing": hashing, "getmodules": download, "getmodules, and installed": ours}
+        medians = measure(rivals, rounds, work)
         show(f"{LARGE_BYTES // 10**6} MB downloaded, hashed and written ({_sha_extensions()})", medians)
         slower = max(medians["curl -o"], medians["bare hashing"])
-        verdict("x the slower of curl and hashing", medians["getmodules, in process"] / slower, 1.2, at_most=True)
+        verdict("x the slower of curl and hashing", medians["getmodules"] / slower, 1.2, at_most=True)
         original.unlink()
 
 
@@ -208,7 +166,8 @@ def memory(work: Path, rounds: int) -> None:
 
 
 def many(work: Path, rounds: int) -> None:
-    with nginx(work / "many") as server, delayed(server.port) as slow:
+    with nginx(work / "many") as server, delayed(f"127.0.0.1:{server.port}") as far:
+        slow = f"http://{far}"
         for number in range(MODULES):
             write_zip(server.root / f"m{number}.zip", module(number))
 
@@ -285,7 +244,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--quick", action="store_true", help="three rounds: does it run, and about where are we?")
     parser.add_argument("--only", choices=["large", "memory", "many", "small"])
-    parser.add_argument("--work", type=Path, default=Path("/dev/shm") if Path("/dev/shm").is_dir() else None)
+    parser.add_argument("--work", type=Path, default=MEMORY)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.work, prefix="getmodules-bench-") as directory:
         for job in (large, memory, many, small):

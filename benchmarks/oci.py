@@ -17,34 +17,28 @@ import argparse
 import io
 import json
 import os
-import shutil
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import requests
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import getmodules
+from benchmarks.harness import DELAY_SECONDS, GETMODULES, MEMORY, Rival, delayed, measure, tool
 from getmodules.net.settings import NetSettings
 
 SMALL = {f"modules/m{number}/main.tf": f'output "n{number}" {{}}\n' * 20 for number in range(20)} | {"main.tf": "# x\n"}
 MODULES = 50
-DELAY_SECONDS = 0.010  # each way
 LARGE_BYTES = 200 << 20
-TOOLS = Path(os.environ.get("GETMODULES_TOOLS") or Path.home() / ".cache" / "getmodules-tools")
-
-
-def tool(name: str) -> str | None:
-    own = TOOLS / name
-    return str(own) if own.exists() else shutil.which(name)
 
 
 # ------------------------------------------------------------------------------------------ the registry
@@ -89,19 +83,6 @@ def registry(work: Path, tls: tuple[Path, Path] | None) -> Iterator[str]:
         process.wait()
 
 
-@contextmanager
-def delayed(target: str) -> Iterator[str]:
-    """A proxy that adds latency, in a process of its own: it must not take our interpreter's time."""
-    program = [sys.executable, str(Path(__file__).with_name("delay.py")), target, str(DELAY_SECONDS)]
-    process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip()
-    finally:
-        process.terminate()
-        process.wait()
-
-
 def certificate(work: Path) -> tuple[Path, Path]:
     """Self-signed, for loopback."""
     files = work / "server.crt", work / "server.key"
@@ -126,22 +107,6 @@ def fill(directory: Path, files: dict[str, str]) -> Path:
 
 
 # ------------------------------------------------------------------------------------------ measuring
-
-Rival = Callable[[Path], None]
-
-
-def measure(rivals: dict[str, Rival], rounds: int, work: Path) -> dict[str, float]:
-    """Medians of interleaved rounds; every run gets a fresh place."""
-    times: dict[str, list[float]] = {name: [] for name in rivals}
-    for number in range(rounds):
-        for name, rival in rivals.items():
-            place = Path(tempfile.mkdtemp(dir=work))
-            began = time.perf_counter()
-            rival(place)
-            times[name].append(time.perf_counter() - began)
-            shutil.rmtree(place)
-        print(f"  round {number + 1} of {rounds}", end="\r", file=sys.stderr)
-    return {name: statistics.median(found) for name, found in times.items()}
 
 
 def report(title: str, medians: dict[str, float], against: str, ours: str, goal: str) -> None:
@@ -189,7 +154,6 @@ def large(work: Path, rounds: int) -> None:
         for number in range(4):
             (source / f"noise-{number}").write_bytes(os.urandom(LARGE_BYTES // 4))
         getmodules.Client(environ={}).push(source, f"oci://{host}/acme/large?tag=1")
-        ours_program = Path(sys.executable).with_name("getmodules")
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
         def peer(place: Path) -> None:
@@ -202,7 +166,7 @@ def large(work: Path, rounds: int) -> None:
 
         def ours(place: Path) -> None:
             address = f"oci://{host}/acme/large?tag=1"
-            subprocess.run([ours_program, "get", address, str(place / "dest")], check=True, **quiet)
+            subprocess.run([GETMODULES, "get", address, str(place / "dest")], check=True, **quiet)
 
         medians = measure({"oras pull + unzip": peer, "getmodules": ours}, rounds, work)
         report("200 MB, whole processes", medians, "oras pull + unzip", "getmodules", "at most 1.0")
@@ -255,7 +219,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", choices=["small", "large", "many"])
-    parser.add_argument("--work", type=Path, default=Path("/dev/shm") if Path("/dev/shm").is_dir() else None)
+    parser.add_argument("--work", type=Path, default=MEMORY)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.work, prefix="getmodules-bench-") as directory:
         for job in (small, large, many):

@@ -27,6 +27,8 @@ nitpick_ignore_regex = [
     ("py:.*", r"(collections|contextlib|dataclasses|datetime|enum|functools|os|pathlib|threading|typing)\..*"),
     ("py:.*", r"(Any|Callable|IO|Iterable|Iterator|Mapping|Path|Self|Sequence|bool|bytes|int|object|str)"),
     ("py:class", r"(Callable|tuple)\[.*"),
+    # Variables of types.
+    ("py:class", r"getmodules\..*\.T"),
     # Docstrings may name modules that are no part of the reference.
     ("py:mod", r"getmodules\..*"),
 ]

@@ -87,8 +87,8 @@ def _check_characters(text: str) -> None:
         raise AddressError("the address is empty")
     if len(text) > MAX_LENGTH:
         raise AddressError(f"an address of {len(text):,} characters; at most {MAX_LENGTH:,} are allowed")
-    odd = next((c for c in text if not c.isprintable()), None)
-    if odd is not None:
+    if not text.isprintable():
+        odd = next(c for c in text if not c.isprintable())
         raise AddressError(
             f"the address has a control or invisible character, {odd!a}", address=printable(redact_address(text))
         )
@@ -278,6 +278,8 @@ def _split_port(hostport: str) -> tuple[str, int | None]:
 _HOST_HINT = "what follows // is a host; a name that is none goes into the path, after a third slash: scheme:///name"
 
 
+#: One address is looked at many times on its way.
+@lru_cache(maxsize=512)
 def _check_host(host: str) -> None:
     import ipaddress
 

@@ -77,8 +77,12 @@ class BoundGetter:
     arguments: frozenset[str] | None
     core_arguments: frozenset[str]
     local: bool
+    #: Whether what it brings may be of another URL than what it was asked for.
+    sends_on: bool = True
     #: Which argument takes a name of ``versions``; ``None`` where there are none.
     version_argument: str | None = None
+    #: Whether it gives an identity without fetching, so that an address of its own may be pinned.
+    resolves: bool = True
 
     def check(self, package: PackageAddress) -> PackageAddress:
         self._check_argument_names(package)
@@ -188,6 +192,8 @@ class BoundGetter:
         )
 
     def _elsewhere(self, result: Elsewhere, where: str) -> Elsewhere:
+        if not self.sends_on:
+            raise self.plugin.guard.violation(f"{where} returned an Elsewhere, and sends_on is false")
         if not isinstance(result.address, str):
             raise self.plugin.guard.violation(f"{where} returned an Elsewhere whose address is not a string")
         if result.check_address is not None and not callable(result.check_address):
@@ -230,7 +236,9 @@ def bind_getter(plugin: Plugin, offer: Any) -> BoundGetter:
         arguments=arguments,
         core_arguments=core_arguments,
         local=getattr(offer, "local", False) is True,
+        sends_on=getattr(offer, "sends_on", True) is not False,
         version_argument=getattr(offer, "version_argument", None),
+        resolves=hasattr(offer, "resolve"),
     )
 
 

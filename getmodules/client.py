@@ -226,7 +226,7 @@ class Client(Projects):
             around.tell(self._environ, means.progress)
         registry = self._registry or (wanted.registry if wanted else None)
         try:
-            yield Bench(place=place, means=means, pace=pace or Pace(), wanted=wanted, registry=registry)
+            yield Bench(place=place, means=means, pace=pace or Pace(), read=read, registry=registry)
         finally:
             if client is not self:
                 client.close()

@@ -263,6 +263,13 @@ class FullGetter(Getter, Protocol):
         """The package's immutable identity, had cheaply; ``None`` where there is no such thing."""
 
     @property
+    def sends_on(self) -> bool:
+        """Whether it may answer ``Elsewhere``. Where not, a lock with a package of another URL was tampered with.
+
+        Default: it may.
+        """
+
+    @property
     def version_argument(self) -> str | None:
         """The argument that takes one of the names that ``versions`` gives. Default: it has no versions."""
 

@@ -85,10 +85,10 @@ class Projects(ABC):
         with these names, are looked up anew. Where a module failed, nothing is written: see the report's ``failures``.
         """
         from getmodules.project.lock import Upgrade, lock
-        from getmodules.project.manifest import read_manifest
+        from getmodules.project.manifest import reader
 
         wanted = None if upgrade is False else Upgrade(() if upgrade is True else tuple(upgrade))
-        with self._bench(manifest, pace, limits, progress, read=read_manifest) as bench:
+        with self._bench(manifest, pace, limits, progress, read=reader()) as bench:
             return lock(wanted, bench)
 
     def check_lock(
@@ -101,9 +101,9 @@ class Projects(ABC):
     ) -> CheckReport:
         """Whether the lock still says what the manifest says, and what the sources say today. Writes nothing."""
         from getmodules.project.lock import check
-        from getmodules.project.manifest import read_manifest
+        from getmodules.project.manifest import reader
 
-        with self._bench(manifest, pace, limits, progress, read=read_manifest) as bench:
+        with self._bench(manifest, pace, limits, progress, read=reader()) as bench:
             return check(bench)
 
     def install(
@@ -125,10 +125,10 @@ class Projects(ABC):
         Failures are in the report, which also raises them (``check()``); good modules are installed all the same.
         """
         from getmodules.project.install import Wishes, install
-        from getmodules.project.manifest import read_manifest
+        from getmodules.project.manifest import reader
 
         wishes = Wishes(names=tuple(names), locked=locked, frozen=frozen, force=force)
-        read = None if frozen else read_manifest
+        read = None if frozen else reader()
         with self._bench(manifest, pace, limits, progress, read=read) as bench:
             return install(wishes, bench)
 
@@ -150,8 +150,8 @@ class Projects(ABC):
         progress: Progress | None = None,
     ) -> OutdatedReport:
         """Of which modules there are newer versions, and which addresses mean something else by now."""
-        from getmodules.project.manifest import read_manifest
+        from getmodules.project.manifest import reader
         from getmodules.project.outdated import outdated
 
-        with self._bench(manifest, pace, limits, progress, read=read_manifest) as bench:
+        with self._bench(manifest, pace, limits, progress, read=reader()) as bench:
             return outdated(bench)

@@ -67,7 +67,16 @@ class Recall:
         )
 
     def _is_known(self, package: PackageAddress) -> bool:
-        return self.visit.pin(str(package)) is not None or self._demands_identity(package)
+        known = self.visit.pin(str(package)) is not None and self._may_be_pinned(package)
+        return known or self._demands_identity(package)
+
+    def _may_be_pinned(self, package: PackageAddress) -> bool:
+        """Of a tag, a branch or a file that anybody may replace, no record says what it is, whoever wrote that.
+
+        Where a getter has neither versions nor digests to tell it by, there is only the record.
+        """
+        getter = self.catalog.getter(package.getter)
+        return (getter.resolves and getter.version_argument is None) or self._demands_identity(package)
 
     def _meant(self, record: RefRecord | None) -> ModuleAddress | None:
         """Where a record leads; nowhere, where it is of a plugin that is gone, or of what no server may name."""
@@ -94,6 +103,8 @@ class Recall:
             return None
         if pin is not None and pin.id is not None:
             return self._known(journey.pinned(pin))
+        if not self._may_be_pinned(journey.package):
+            return None
         return self._known(journey.package) or self._known_by_demand(journey)
 
     def _known_by_demand(self, journey: Journey) -> Known | None:

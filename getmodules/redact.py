@@ -179,5 +179,7 @@ def _mask_encoded(typed: str, value: re.Pattern[str]) -> str:
 
 def printable(text: str, limit: int = 200) -> str:
     """``text`` from outside for human eyes: one line, no control or invisible characters, not too long."""
+    if len(text) <= limit and text.isprintable():
+        return text
     shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[: limit + 1])
     return shown if len(text) <= limit and len(shown) <= 2 * limit else f"{shown[:limit]}…"

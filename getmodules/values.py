@@ -8,6 +8,7 @@ what it is; and the functions of :mod:`dataclasses` (``replace``, ``fields``, ``
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from operator import attrgetter, ge, gt, le, lt
 from typing import Any, NoReturn, TypeVar, dataclass_transform, overload
@@ -154,12 +155,15 @@ def _init(cls: Any, fields: dict[str, Field], *, kw_only: bool, frozen: bool) ->
             continue
         if each.init:
             parameters.append(parameter)
-        lines.append(f" _set(self,{name!r},{given})" if frozen else f" self.{name}={given}")
+        lines.append(f"  _set(self,{name!r},{given})" if frozen else f"  self.{name}={given}")
     if hasattr(cls, "__post_init__"):
-        lines.append(" self.__post_init__()")
+        lines.append("  self.__post_init__()")
     star = "*," if kw_only and parameters else ""
-    exec(f"def __init__(self,{star}{','.join(parameters)}):\n" + ("\n".join(lines) or " pass"), known)
-    init = known["__init__"]
+    head = f"def make({','.join(known)}):\n def __init__(self,{star}{','.join(parameters)}):\n"
+    made_here: dict[str, Any] = {}
+    # Below the globals of its module, where the names in its annotations mean something.
+    exec(head + ("\n".join(lines) or "  pass") + "\n return __init__", vars(sys.modules[cls.__module__]), made_here)
+    init = made_here["make"](**known)
     init.__qualname__, init.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
     init.__annotations__ = {name: _annotation(cls, name) for name in fields} | {"return": "None"}
     return init

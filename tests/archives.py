@@ -192,6 +192,7 @@ def unpack(data: bytes, kind: str, directory: Path, *subdirs: str, **limits: int
         (directory / str(index)).mkdir()
         roots.append(os.open(directory / str(index), os.O_RDONLY))
     before = {name for name in snapshot(directory) if "/" not in name}
+    threads = set(threading.enumerate())
     try:
         outlets = [Outlet(subdir, root) for subdir, root in zip(subdirs or ("",), roots, strict=True)]
         members = Members(unpacker_of(kind).unpack(archive, context), strict=True)
@@ -200,7 +201,7 @@ def unpack(data: bytes, kind: str, directory: Path, *subdirs: str, **limits: int
         for root in roots:
             os.close(root)
         assert {name for name in snapshot(directory) if "/" not in name} == before
-        assert not [thread for thread in threading.enumerate() if thread.name.startswith("getmodules-")]
+        assert not [each.name for each in set(threading.enumerate()) - threads if each.name.startswith("getmodules")]
 
 
 def refused(kind: type[E], code: str, data: bytes, archive: str, directory: Path, *subdirs: str, **limits: int) -> E:

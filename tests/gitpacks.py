@@ -36,12 +36,17 @@ def objects_of(repository: Repository) -> list[tuple[str, bytes]]:
 
 def pack_of(objects: Iterable[tuple[str, bytes]], *, count: int | None = None, trailer: bytes | None = None) -> bytes:
     """A pack; ``count`` and ``trailer`` are what it claims instead of the truth."""
-    bodies = [_object_header(kind, len(data)) + zlib.compress(data) for kind, data in objects]
+    bodies = [object_header(kind, len(data)) + zlib.compress(data) for kind, data in objects]
     pack = struct.pack(">4sII", b"PACK", 2, len(bodies) if count is None else count) + b"".join(bodies)
-    return pack + (hashlib.sha1(pack).digest() if trailer is None else trailer)
+    return sealed(pack) if trailer is None else pack + trailer
 
 
-def _object_header(kind: str, size: int) -> bytes:
+def sealed(pack: bytes) -> bytes:
+    """``pack`` with the trailer that belongs to it."""
+    return pack + hashlib.sha1(pack).digest()
+
+
+def object_header(kind: str, size: int) -> bytes:
     first = _TYPES[kind] << 4 | size & 15
     size >>= 4
     header = bytearray()

@@ -66,8 +66,7 @@ class Project:
 
     def bench(self, *, read: bool = True, offline: bool = False) -> Bench:
         means: Means = self.client._means(None, None)
-        wanted = read_manifest(self.manifest) if read else None
-        return Bench(place=Place.at(self.directory), means=means, pace=Pace(), wanted=wanted)
+        return Bench(place=Place.at(self.directory), means=means, pace=Pace(), read=read_manifest if read else None)
 
     @property
     def installed(self) -> Mapping[str, str]:

@@ -70,6 +70,7 @@ def _normalised(path: str) -> str:
 class FileGetter:
     schemes = ("file",)
     local = True
+    sends_on = False
 
     def check(self, package: PackageAddress) -> PackageAddress:
         url = check_url(package.url)

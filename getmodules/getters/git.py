@@ -14,7 +14,7 @@ from getmodules.address import check_url
 from getmodules.arguments import Arguments
 from getmodules.errors import AddressError
 from getmodules.hookspecs import hookimpl
-from getmodules.model import Members, PackageAddress, Pin, Want
+from getmodules.model import Demand, Gate, Members, PackageAddress, Pin, Want
 from getmodules.ports import Context, Getter
 from getmodules.redact import printable
 from getmodules.values import replace
@@ -41,6 +41,7 @@ class GitGetter:
     core_arguments: frozenset[str] = frozenset()
     #: What a version is written into: versions are tags.
     version_argument = "ref"
+    sends_on = False
 
     def check(self, package: PackageAddress) -> PackageAddress:
         from getmodules.git.remote import TRANSPORTS
@@ -56,6 +57,12 @@ class GitGetter:
         _check_arguments(package)
         # git://… alone is git's own protocol; written out, it is one address with git::git://….
         return replace(package, forced=True)
+
+    def demands(self, package: PackageAddress) -> Iterable[Demand]:
+        from getmodules.git.refs import full_commit
+
+        commit = full_commit(package.arguments.get("ref"))
+        return (Demand(gate=Gate.PIN, check="commit", value=commit, by="the address"),) if commit else ()
 
     def resolve(self, package: PackageAddress, context: Context) -> Pin:
         from getmodules.git.fetch import Aim

@@ -32,6 +32,7 @@ class _Packages:
 
     arguments = frozenset({"tag", "digest"})
     version_argument = "tag"
+    sends_on = False
     #: The media type of a layer says what it is, and the manifest's digest says that it is right.
     core_arguments: frozenset[str] = frozenset()
 

@@ -80,6 +80,25 @@ class Batch:
         """All questions that there will be, however many."""
         threading.Thread(target=_feed, args=(self._questions, ids), daemon=True).start()
 
+    def at_hand(self, asked: str, kind: str) -> bytes | None:
+        """The next answer's content, if it is that, and all of it has arrived already.
+
+        Most small files have: taking all steps at once makes reading thousands of them twice as fast. ``None``: nothing
+        was read, and :meth:`answer` says what it is.
+        """
+        buffer = self._buffer
+        size_at = self._at + len(asked) + len(kind) + 2
+        first = buffer.find(b"\n", size_at, self._at + _LONGEST_ANSWER) + 1
+        written = buffer[size_at : first - 1]
+        if not (first and written.isdigit() and buffer.startswith(f"{asked} {kind} ".encode(), self._at)):
+            return None
+        after = first + int(written)
+        data = buffer[first:after]
+        if buffer[after : after + 1] != b"\n" or self._name_of(kind, data).hexdigest() != asked:
+            return None
+        self._at = after + 1
+        return data
+
     def answer(self, asked: str) -> Header:
         end = self._buffer.find(b"\n", self._at)
         while end < 0:
@@ -105,11 +124,11 @@ class Batch:
             return b"".join(self.pieces(header))
         data = self._buffer[self._at : after]
         self._at = after
-        self._end(header, self._started(header, data))
+        self._end(header, self._name_of(header.kind, data))
         return data
 
     def pieces(self, header: Header) -> Iterator[bytes]:
-        digest = self._started(header, b"")
+        digest = self._hash(b"%s %d\0" % (header.kind.encode(), header.size), usedforsecurity=False)
         left = header.size
         while left:
             if self._at == len(self._buffer):
@@ -121,8 +140,9 @@ class Batch:
             yield piece
         self._end(header, digest)
 
-    def _started(self, header: Header, data: bytes) -> _Hash:
-        return self._hash(b"%s %d\0%s" % (header.kind.encode(), header.size, data), usedforsecurity=False)
+    def _name_of(self, kind: str, data: bytes) -> _Hash:
+        """The hash of an object that has been read as a whole."""
+        return self._hash(b"%s %d\0%s" % (kind.encode(), len(data), data), usedforsecurity=False)
 
     def _end(self, header: Header, digest: _Hash) -> None:
         if self._at == len(self._buffer):

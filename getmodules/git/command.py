@@ -1,4 +1,4 @@
-"""The one place that runs git, through GitPython, which is imported here and nowhere else.
+"""The one place that runs git, through GitPython (:mod:`getmodules.git.gitpython`).
 
 GitPython's own ways to end a process do not reach its children, and its environment is the caller's with additions.
 So it only starts a process here: in a session of its own, with what :mod:`getmodules.git.environment` says and
@@ -12,12 +12,11 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from getmodules.errors import FetchError, ToolMissingError
+from getmodules.git.gitpython import runner
 from getmodules.git.process import Done, Patience, collect
 from getmodules.ports import Context
 from getmodules.redact import printable
@@ -25,12 +24,9 @@ from getmodules.redact import printable
 if TYPE_CHECKING:
     from subprocess import Popen
 
-    from git.cmd import Git as GitPython
-
 #: The first that takes its settings from variables (``GIT_CONFIG_COUNT``); an older one does not know our remote.
 FLOOR: Final = (2, 31)
 _VERSION = re.compile(rb"git version (\d+)\.(\d+)")
-_importing = threading.Lock()
 _HINT = f"install git {FLOOR[0]}.{FLOOR[1]} or newer, and put it on PATH"
 
 
@@ -60,7 +56,7 @@ class Git:
 
     def start(self, arguments: Sequence[str], environ: Mapping[str, str], *, talks: bool) -> Popen[bytes]:
         """A process that the caller ends with :func:`getmodules.git.process.kill`, in any case."""
-        git = _gitpython()
+        git = runner()
         # A Windows process gets its group from GitPython.
         apart = {} if sys.platform == "win32" else {"start_new_session": True}
         command = [*_without(environ), self.program, *arguments]
@@ -84,20 +80,6 @@ class Git:
             raise ToolMissingError(
                 f"git {version} is too old: {FLOOR[0]}.{FLOOR[1]} is the oldest that works", hint=_HINT
             )
-
-
-@cache
-def _gitpython() -> type[GitPython]:
-    with _importing:
-        # It runs ``git version`` when it is imported, with all that the caller's variables would make of that.
-        aside = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("GIT_")}
-        try:
-            from git.cmd import Git as Found
-        except ImportError as error:  # so it says that it found no git on the PATH of this process
-            raise ToolMissingError(f"GitPython cannot be used: {printable(str(error), 300)}", hint=_HINT) from error
-        finally:
-            os.environ.update(aside)
-    return Found
 
 
 def _without(environ: Mapping[str, str]) -> list[str]:

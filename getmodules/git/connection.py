@@ -6,21 +6,25 @@ import base64
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Unpack
 
-from getmodules.errors import OfflineError
+from getmodules.errors import OfflineError, UnsafeContentError
 from getmodules.git.command import Git
 from getmodules.git.credentials import Access, access
 from getmodules.git.environment import REMOTE, connecting, environment
 from getmodules.git.failures import Story
-from getmodules.git.process import Patience
+from getmodules.git.process import Done, How, Patience
+from getmodules.git.reach import Reach, reach
+from getmodules.git.redirects import are_ours, followed, was_redirected
 from getmodules.git.remote import TRANSPORTS, Remote
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
+from getmodules.net.reach import no_further_in
 from getmodules.oserrors import translated
-from getmodules.values import field, valueclass
+from getmodules.values import field, replace, valueclass
 
 _LOCAL: Final = "file"
 #: Where a redirect may lead. The user's own ``insteadOf`` may lead to any transport that we know.
@@ -40,6 +44,8 @@ class Connection:
     remote: Remote
     directory: Path
     silence_seconds: float
+    #: Of the network that the host is in, where that is known.
+    kind: str | None
     _environ: Mapping[str, str] = field(repr=False)
     _access: Access = field(repr=False)
     _settings: tuple[tuple[str, str], ...] = field(repr=False)
@@ -54,6 +60,26 @@ class Connection:
                 more={**self._variables, **self._access.variables},
             )
         )
+
+    def run(
+        self,
+        git: Git,
+        arguments: Sequence[str],
+        repository: Path,
+        more: tuple[tuple[str, str], ...] = (),
+        **how: Unpack[How],
+    ) -> Done:
+        """Let ``git`` talk to the remote, or to where that sends us on."""
+        done = git.run(arguments, self.environment(repository, more), **how)
+        if done.code == 0 or not (are_ours(self.remote, git.context) and was_redirected(done.said)):
+            return done
+        target = followed(self.remote, self._access.authorization, git.context)
+        if target is None:
+            return done
+        check = no_further_in(self.kind, partial(_too_far_in, self.remote.shown))
+        there = Git(replace(git.context, check_address=check))
+        with connected(target, there, self.directory) as connection:
+            return there.run(arguments, connection.environment(repository, more), **how)
 
     def patience(self, look: Callable[[], int] = int) -> Patience:
         return Patience(look, self.silence_seconds)
@@ -74,9 +100,14 @@ def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]
         raise OfflineError(
             f"{remote.shown} is not in the cache, or not all that is needed of it", hint="run it once without --offline"
         )
+    found = Reach()
     if remote.scheme != _LOCAL:
+        found = reach(remote, git, directory)
+        settings += found.settings
         network = context.network.settings
         silence = network.silence_seconds
+        if are_ours(remote, context):
+            settings.append(("http.followRedirects", "false"))
         if remote.is_web:
             origin = remote.origin
             _add_certificates(remote, network.ca_for(origin.host, origin.port), context.environ, variables)
@@ -85,8 +116,16 @@ def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]
         if remote.scheme != _LOCAL:
             variables["GIT_SSH_COMMAND"] = _ssh_command(remote, git, directory, key)
         yield Connection(
-            remote, directory, silence, context.environ, access(remote, context), tuple(settings), variables
+            *(remote, directory, silence, found.kind),
+            *(context.environ, access(remote, context), tuple(settings), variables),
         )
+
+
+def _too_far_in(remote: str, kind: str, address: str) -> UnsafeContentError:
+    return UnsafeContentError(
+        f"{remote} redirects to the {kind} address {address}, which is further in than it is known to be",
+        part="elsewhere",
+    )
 
 
 def _transports(remote: Remote) -> list[tuple[str, str]]:

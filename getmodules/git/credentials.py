@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from getmodules.errors import AuthenticationError
 from getmodules.git.remote import Remote
-from getmodules.net.credentials import is_overheard
+from getmodules.net.credentials import basic, is_overheard
 from getmodules.ports import Context, Credential
 from getmodules.redact import Secret
 from getmodules.values import field, valueclass
@@ -34,6 +34,11 @@ class Access:
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     #: Where the credential was found, if there is one of ours.
     offered: str | None = None
+
+    @property
+    def authorization(self) -> str | None:
+        """The same as a header, for requests of our own to that origin."""
+        return basic(self.variables[_USER], Secret(self.variables[_PASSWORD])) if self.variables else None
 
 
 def access(remote: Remote, context: Context) -> Access:

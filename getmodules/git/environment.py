@@ -1,4 +1,5 @@
-"""What every git process is told, and what it is not: nothing of the caller's ``GIT_*`` reaches it.
+"""What every git process is told, and what it is not: nothing of the caller's ``GIT_*`` reaches it, nor any token that
+is getmodules' own. The one that is for this remote is handed over by :mod:`getmodules.git.credentials`.
 
 The user's own configuration is read, because credential helpers, ``insteadOf`` and proxies are there. What follows
 stands above it: variables, since a command line can be read by everybody on the machine.
@@ -10,6 +11,8 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
+
+from getmodules.net.credentials import TOKEN_PREFIX, USERNAME_PREFIX
 
 #: The remote's name. Its URL comes by the environment, so that it is never stored; and git takes the first URL that
 #: a name has, so that it is one which nobody's configuration can have.
@@ -44,6 +47,8 @@ _ALWAYS: Final = (
     ("transfer.bundleURI", "false"),
     ("transfer.fsckObjects", "true"),
 )
+#: What git starts (ssh, its proxy commands, helpers) has no use for the tokens of other hosts.
+_NEVER: Final = ("GIT_", TOKEN_PREFIX, USERNAME_PREFIX)
 _VARIABLES: Final = {
     # Nothing ever asks: an empty program is none, and keeps git from looking for the next.
     "GIT_ASKPASS": "",
@@ -51,6 +56,9 @@ _VARIABLES: Final = {
     "SSH_ASKPASS_REQUIRE": "never",
     "GCM_INTERACTIVE": "never",
     "GIT_TERMINAL_PROMPT": "0",
+    # A commit is held in memory as a whole, of whatever size it says it has; no file that comes as a difference to
+    # another one is so large.
+    "GIT_ALLOC_LIMIT": "1g",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",
@@ -67,7 +75,7 @@ def environment(
     more: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """The whole environment of a process that works on ``repository``, and connects to nothing."""
-    kept = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
+    kept = {name: value for name, value in environ.items() if not name.startswith(_NEVER)}
     every = (*_ALWAYS, *settings)
     numbered: dict[str, str] = {"GIT_CONFIG_COUNT": str(len(every))}
     for number, (name, value) in enumerate(every):

@@ -19,6 +19,7 @@ from getmodules.errors import (
     RateLimitedError,
     UnsafeContentError,
 )
+from getmodules.limits import GIB, metadata_exceeded
 from getmodules.redact import printable, redact
 
 _LONGEST_DETAIL = 400
@@ -179,6 +180,10 @@ def _fsck(story: Story, said: str, found: re.Match[str]) -> GetModulesError:
     )
 
 
+def _memory(story: Story, said: str, _: object) -> GetModulesError:
+    return metadata_exceeded(f"{story.what}: one object wants more memory than git may have", GIB)
+
+
 def _corrupt(story: Story, said: str, _: object) -> GetModulesError:
     return CorruptArchiveError(f"{story.what}: what arrived is broken ({detail(said)})")
 
@@ -190,6 +195,7 @@ def _table() -> tuple[tuple[re.Pattern[str], Make], ...]:
     spelled = "is the network there, and the host spelled right?"
     rows: tuple[tuple[tuple[str, ...], Make], ...] = (
         ((r"No space left on device", r"Disk quota exceeded"), _disk),
+        ((r"attempting to allocate \d+ over limit",), _memory),
         ((r"dubious ownership", r"safe\.directory"), _ownership),
         ((r"error: object [0-9a-f]+: (?P<id>[A-Za-z0-9]+): ",), _fsck),
         (

@@ -73,14 +73,14 @@ class Fetcher:
         shallow = ("--depth", str(aim.depth))
         done = self._fetch(store, shallow, (f"+{aim.commit}:{REFS}/{aim.commit}",))
         if done.code == 0:
-            store.complete(aim.commit)
+            store.complete(aim.commit, self._connection.kind)
             return True
         if not refuses_commit(done.said):
             raise self._failed(done, aim)
         if aim.ref is not None:
             done = self._fetch(store, shallow, (f"+{aim.ref}:{REFS}/{_WANTED_REF}",))
             if done.code == 0 and self._leads_to(store, aim.commit):
-                store.complete(aim.commit)
+                store.complete(aim.commit, self._connection.kind)
                 return True
             if done.code != 0 and not (refuses_commit(done.said) or knows_no_commit(done.said)):
                 raise self._failed(done, aim)
@@ -96,7 +96,7 @@ class Fetcher:
             raise self._failed(done, aim)
         if not self._has(store, aim.commit):
             raise self.no_commit(aim.commit)
-        store.complete(aim.commit)
+        store.complete(aim.commit, self._connection.kind)
 
     def commits(self, store: Store, refs: Refs) -> None:
         """All branches and tags, commits alone where the server can filter."""
@@ -151,9 +151,8 @@ class Fetcher:
         store.for_fetching()
         self._budget.begin(store)
         try:
-            return self._git.run(
-                arguments,
-                self._connection.environment(store.path, more),
+            return self._connection.run(
+                *(self._git, arguments, store.path, more),
                 given=given,
                 patience=self._connection.patience(lambda: self._budget.look(store)),
                 hear=Receiving(self._git.context).hear,

@@ -61,10 +61,10 @@ def refs_of(remote: Remote, context: Context) -> Refs:
 
 def _list(remote: Remote, git: Git) -> Refs:
     with _place(remote, git.context) as directory, connected(remote, git, directory) as connection:
-        environ = connection.environment(directory)
-        done = git.run(["ls-remote", "--symref", "--end-of-options", REMOTE], environ, patience=connection.patience())
+        asked = ["ls-remote", "--symref", "--end-of-options", REMOTE]
+        done = connection.run(git, asked, directory, patience=connection.patience())
         if done.code != 0:
-            git.check_version(environ)
+            git.check_version(connection.environment(directory))
             raise failure(done.said, connection.story("git ls-remote of"))
         return Refs.parse(done.output)
 

@@ -77,7 +77,7 @@ class RepositoryMembers:
                 hint="this bound is fixed; submodules=false does without the submodules",
             )
         remote = modules.remote(link.path, parent.remote)
-        package = Package(remote, Aim(link.id), parent.selection.within(link.path), self._tools)
+        package = Package(remote, Aim(link.id), parent.selection.within(link.path), parent.tools_for(link, remote))
         try:
             package.open()
         except NotFoundError as error:

@@ -60,24 +60,24 @@ class Objects:
     def trees(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """All of ``ids``, in their order."""
         batch = self._running()
-        for header in self._asked(batch, ids, "tree"):
-            yield header.id, batch.whole(header)
+        for each in self._asked(batch, ids):
+            yield each, batch.whole(self._expected(batch.answer(each), "tree"))
 
     def blobs(self, ids: Sequence[str]) -> Iterator[Content]:
         """The content of each. What is left of it unread is skipped."""
         if len(ids) < _MANY:
             batch = self._running()
-            yield from self._contents(batch, self._asked(batch, ids, "blob"))
+            yield from self._contents(batch, self._asked(batch, ids))
             return
         self._bulk = batch = Batch(self._store, self._git, many=True)
         try:
             batch.feed(ids)
-            yield from self._contents(batch, (self._expected(batch.answer(each), "blob") for each in ids))
+            yield from self._contents(batch, ids)
         finally:
             batch.close()
 
-    def _asked(self, batch: Batch, ids: Iterable[str], kind: str) -> Iterator[Header]:
-        """Asked some way ahead, so that git does not wait for us."""
+    def _asked(self, batch: Batch, ids: Iterable[str]) -> Iterator[str]:
+        """``ids``, each asked some way ahead, so that git does not wait for us."""
         source = iter(ids)
         asked: deque[str] = deque()
         while True:
@@ -87,11 +87,16 @@ class Objects:
                 batch.ask(more)
             if not asked:
                 return
-            yield self._expected(batch.answer(asked.popleft()), kind)
+            yield asked.popleft()
 
-    def _contents(self, batch: Batch, headers: Iterable[Header]) -> Iterator[Content]:
-        for header in headers:
+    def _contents(self, batch: Batch, asked: Iterable[str]) -> Iterator[Content]:
+        for each in asked:
+            data = batch.at_hand(each, "blob")
+            if data is not None:
+                yield Content(len(data), (data,))
+                continue
             self._git.context.checkpoint()
+            header = self._expected(batch.answer(each), "blob")
             if header.size <= WHOLE_BYTES:
                 yield Content(header.size, (batch.whole(header),))
             else:

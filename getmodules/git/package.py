@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,11 +16,14 @@ from getmodules.git.fetch import Aim, Budget, Fetcher
 from getmodules.git.locate import workshop_key
 from getmodules.git.objects import Content, Objects
 from getmodules.git.parse import Mode, tree_of
+from getmodules.git.reach import too_far_in
 from getmodules.git.remote import Remote
 from getmodules.git.store import Kind, Store
 from getmodules.git.submodules import FILE
 from getmodules.git.walk import Entry, Selection, Walk
-from getmodules.values import valueclass
+from getmodules.net.reach import no_further_in
+from getmodules.redact import printable
+from getmodules.values import replace, valueclass
 
 T = TypeVar("T")
 _CONTENT = (Mode.FILE, Mode.EXECUTABLE, Mode.SYMLINK)
@@ -85,6 +89,13 @@ class Package:
                 if self._is_fresh:
                     raise
                 self._renew()
+
+    def tools_for(self, link: Entry, remote: Remote) -> Tools:
+        """For what this repository names: that may be no further in than the repository itself."""
+        if remote.origin == self.remote.origin or self.remote.scheme == "file":
+            return self._tools
+        check = no_further_in(self.store.came_from(self.aim.commit), partial(too_far_in, printable(link.path)))
+        return replace(self._tools, git=Git(replace(self._tools.git.context, check_address=check)))
 
     def gitlinks(self) -> list[Entry]:
         """The submodules that are wanted, or that something wanted lies in."""

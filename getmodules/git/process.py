@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Final, NamedTuple, TypedDict
 
 from getmodules.errors import NetworkError
 from getmodules.limits import METADATA_BYTES, metadata_exceeded
@@ -38,6 +38,14 @@ class Patience(NamedTuple):
     #: Called now and then; raises where it has brought too much. Returns how much it has brought.
     look: Callable[[], int]
     silence_seconds: float
+
+
+class How(TypedDict, total=False):
+    """What may be said of a run besides."""
+
+    given: bytes | None
+    patience: Patience | None
+    hear: Callable[[str], None] | None
 
 
 def collect(

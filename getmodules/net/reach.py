@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from getmodules.errors import GetModulesError
-from getmodules.net.connections import AddressCheck
+
+if TYPE_CHECKING:
+    from getmodules.net.connections import AddressCheck  # requests comes with it, and git needs none
 
 #: What the world can reach at all. Of IPv6 that is one block, whatever a version of ``ipaddress`` knows of the others.
 _ROUTED = (ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("2000::/3"))
@@ -47,7 +51,12 @@ def no_further_in_than(address: str | None, refusal: Callable[[str, str], GetMod
     Without one (it was a proxy that answered) only the public remains. Nothing is looked up: a name may have
     another address by now. ``refusal`` makes the error from the class and the address that is refused.
     """
-    allowed = {"public"} if address is None else {"public", address_class(address)}
+    return no_further_in(None if address is None else address_class(address), refusal)
+
+
+def no_further_in(kind: str | None, refusal: Callable[[str, str], GetModulesError]) -> AddressCheck:
+    """The same for a server of which the kind is known, or nothing."""
+    allowed = {"public", kind}
 
     def check_address(address: str) -> None:
         kind = address_class(address)
@@ -55,3 +64,10 @@ def no_further_in_than(address: str | None, refusal: Callable[[str, str], GetMod
             raise refusal(kind, address)
 
     return check_address
+
+
+def check_written_address(host: str, check_address: AddressCheck) -> None:
+    """Behind a proxy, names are the proxy's to look up; an address that is written out needs no looking up."""
+    is_this_machine = host.rstrip(".").rpartition(".")[2] == "localhost"
+    with suppress(ValueError):
+        check_address(str(ipaddress.ip_address("127.0.0.1" if is_this_machine else host)))

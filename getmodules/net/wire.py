@@ -6,7 +6,6 @@ answer that two programs could take for different ones (two lengths, a content e
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import re
 import threading
@@ -23,6 +22,7 @@ from getmodules.limits import MIB
 from getmodules.net.body import SizedBody, WatchedBody
 from getmodules.net.connections import Adapter, AddressCheck
 from getmodules.net.failures import failure
+from getmodules.net.reach import check_written_address
 from getmodules.net.settings import NetSettings
 from getmodules.net.watch import Guardian, Watch
 from getmodules.ports import Context
@@ -265,13 +265,6 @@ def _no_auth(request: requests.PreparedRequest) -> requests.PreparedRequest:
 def _place(url: str) -> tuple[str, str, int]:
     parts = urlsplit(url)
     return parts.scheme, parts.hostname or "", parts.port or {"http": 80, "https": 443}[parts.scheme]
-
-
-def check_written_address(host: str, check_address: AddressCheck) -> None:
-    """Behind a proxy, names are the proxy's to look up; an address that is written out needs no looking up."""
-    with suppress(ValueError):
-        is_this_machine = host.rstrip(".").rpartition(".")[2] == "localhost"
-        check_address(str(ipaddress.ip_address("127.0.0.1" if is_this_machine else host)))
 
 
 def shown_host(url: str) -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import socket
-import ssl
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -130,6 +128,9 @@ def speaks_tls(host: str, port: int) -> bool:
 
     Raises ``ConnectionRefusedError`` where nobody answers.
     """
+    import socket
+    import ssl
+
     # Not the default context: it reads all authorities of the system, to no purpose here.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False

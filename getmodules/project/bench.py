@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from getmodules.project.document import nearest_hint
 from getmodules.project.files import write_file
 from getmodules.project.lockfile import Lock, format_lock, read_lock
 from getmodules.project.manifest import Manifest, Place
+from getmodules.project.names import check_dest
 from getmodules.project.state import State
 from getmodules.redact import printable
 from getmodules.values import valueclass
@@ -28,8 +29,8 @@ class Bench:
     place: Place
     means: Means
     pace: Pace
-    #: What the manifest says; ``None`` where it is not to be read.
-    wanted: Manifest | None = None
+    #: Reads the manifest; ``None`` where it is not to be read.
+    read: Callable[[Path], Manifest] | None = None
     #: In which registry ``namespace/name/system`` is a module.
     registry: str | None = None
 
@@ -46,8 +47,9 @@ class Bench:
         return State(self.place.directory, self.means.sweeper)
 
     def manifest(self) -> Manifest:
-        assert self.wanted is not None, "this work leaves the manifest unread"
-        return self.wanted
+        """What it says at this moment: whoever waited for its turn finds what the others have made of it."""
+        assert self.read is not None, "this work leaves the manifest unread"
+        return self.read(self.place.manifest)
 
     def lock(self) -> Lock | None:
         return read_lock(self.place.lock)
@@ -64,15 +66,18 @@ class Bench:
         return not unchanged
 
     def dest(self, dest: str) -> Path:
-        """Where a module goes; never through a link to somewhere outside of the project."""
+        """Where a module goes; never through a link to somewhere where none may be, such as ``.git`` or outside."""
         path = self.place.directory / dest
         root = os.path.realpath(self.place.directory)
-        if os.path.commonpath([root, os.path.realpath(path.parent)]) != root:
+        real = os.path.join(os.path.realpath(path.parent), path.name)
+        try:
+            check_dest(os.path.relpath(real, root).replace(os.sep, "/"))
+        except (ConfigError, ValueError) as error:  # on Windows, there is no way from one drive to another
             raise InstallError(
-                f"the destination {printable(dest, 500)} lies behind a link that leaves the project",
+                f"the destination {printable(dest, 500)} lies behind a link to a place where no module may be",
                 part="protected",
                 hint="replace the link by a directory, or give the module another dest",
-            )
+            ) from error
         return path
 
 

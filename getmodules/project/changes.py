@@ -9,7 +9,7 @@ from getmodules.errors import ConfigError
 from getmodules.project.bench import Bench
 from getmodules.project.document import read_text, shown_path
 from getmodules.project.edit import with_module, without_module
-from getmodules.project.files import write_file
+from getmodules.project.files import target_of, write_file
 from getmodules.project.lock import lock_manifest
 from getmodules.project.lockfile import Lock
 from getmodules.project.manifest import Manifest, parse_manifest
@@ -24,14 +24,16 @@ class Addition:
     _text: str = field(default="", init=False)
 
     def edited(self, path: Path) -> Manifest:
-        """The manifest as it is to be; nothing is written yet."""
+        """The manifest as it is to be; nothing is written yet. What others made of it meanwhile is in it."""
         self._text = with_module(read_text(path) or "", self.entry, self.name, path)
         return parse_manifest(self._text, path)
 
     def settle(self, bench: Bench) -> LockReport:
         """The lock first, since that is what can fail: a manifest is never left with a module that does not work."""
         with bench.state.alone(bench.means.progress, bench.checkpoint):
-            report = lock_manifest(bench.manifest(), None, bench)
+            manifest = bench.manifest()
+            target_of(bench.place.manifest)
+            report = lock_manifest(manifest, None, bench)
             if not report.failures:
                 write_file(bench.place.manifest, self._text, bench.means.sweeper)
             return report
@@ -51,6 +53,8 @@ class Removal:
 
     def settle(self, bench: Bench) -> None:
         with bench.state.alone(bench.means.progress, bench.checkpoint):
+            bench.manifest()
+            target_of(bench.place.manifest)
             lock = bench.lock()
             if lock is not None and self.name in lock.modules:
                 bench.write_lock(Lock.of(lock.entry(name) for name in lock.modules if name != self.name))

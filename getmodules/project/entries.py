@@ -11,7 +11,8 @@ from getmodules.detection import is_local
 from getmodules.errors import ConfigError, GetModulesError
 from getmodules.model import Demand, Gate, ModuleAddress, PackageAddress
 from getmodules.project.bench import Bench
-from getmodules.project.lockfile import LockedModule, LockedPackage
+from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
+from getmodules.project.manifest import Manifest
 from getmodules.project.names import LOCK_NAME
 from getmodules.project.selection import Target
 from getmodules.redact import MASK, printable
@@ -59,6 +60,31 @@ def locked_address(module: LockedModule, package: LockedPackage, bench: Bench) -
             hint=f"was the file edited? getmodules lock --upgrade {module.name} makes the entry anew",
         )
     return replace(address, subdir=join_subdirs(address.subdir, module.subdir))
+
+
+def strays(manifest: Manifest, lock: Lock | None, bench: Bench) -> frozenset[str]:
+    """Modules that are locked as what their source cannot be: the package of another URL.
+
+    That is seen without asking anybody where the getter of the source never sends on. Where it may (a registry, a web
+    server), ``lock --check`` asks.
+    """
+    known = {} if lock is None else lock.modules
+    return frozenset(
+        name
+        for name, entry in manifest.modules.items()
+        if name in known and known[name].source == entry.source and _is_stray(known[name], bench)
+    )
+
+
+def _is_stray(module: LockedModule, bench: Bench) -> bool:
+    try:
+        asked = bench.detect(module.source).package
+        if bench.means.catalog.getter(asked.getter).sends_on:
+            return False
+        found = bench.detect(module.package).package
+    except GetModulesError:
+        return False  # whoever installs it will hear what is wrong with it
+    return (asked.getter, asked.url.rstrip("/")) != (found.getter, found.url.rstrip("/"))
 
 
 def _package_demands(package: LockedPackage) -> tuple[Demand, ...]:

@@ -17,9 +17,7 @@ def write_file(path: Path, text: str, sweeper: Sweeper) -> None:
     """Replace the file at ``path``, or leave it as it was. A link stays where it leads to a file beside it."""
     what = f"cannot write {printable(str(path), 1000)}"
     with translated(what):
-        target = _target(path, what)
-        if target.exists() and not target.is_file():
-            raise InstallError(f"{what}: it is not a file")
+        target = target_of(path)
         sweeper.sweep(target.parent)
         private = PrivateDirectory(target.parent)
         try:
@@ -32,13 +30,16 @@ def write_file(path: Path, text: str, sweeper: Sweeper) -> None:
         _sync_directory(target.parent)
 
 
-def _target(path: Path, what: str) -> Path:
+def target_of(path: Path) -> Path:
     """Where ``path`` leads: never out of its directory. A project that somebody else made may hold such a link."""
+    what = f"cannot write {printable(str(path), 1000)}"
     target = Path(os.path.realpath(path))
     if target.parent != Path(os.path.realpath(path.parent)):
         raise InstallError(
             f"{what}: it is a link to somewhere else", part="protected", hint="replace the link by the file"
         )
+    if target.exists() and not target.is_file():
+        raise InstallError(f"{what}: it is not a file")
     return target
 
 

@@ -13,7 +13,7 @@ from getmodules.batch import Failure, Job, Outcome, install_all
 from getmodules.errors import DestinationExistsError, GetModulesError, LockStaleError
 from getmodules.project.bench import Bench, chosen, private_directory
 from getmodules.project.document import shown_path
-from getmodules.project.entries import entry_of, fresh_job, locked_job
+from getmodules.project.entries import entry_of, fresh_job, locked_job, strays
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
 from getmodules.project.manifest import Manifest, ModuleEntry
 from getmodules.project.plan import Entry, Plan, compare, merged
@@ -55,7 +55,7 @@ class _Installation:
             names = self._from_lock_alone(lock)
             return self._report(names, written=False)
         manifest = self.bench.manifest()
-        plan = compare(manifest, lock)
+        plan = compare(manifest, lock, strays(manifest, lock, self.bench))
         if self.wishes.locked:
             plan.check()
         names = chosen(self.wishes.names, manifest.modules)

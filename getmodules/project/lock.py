@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from getmodules.batch import Failure, Outcome
 from getmodules.project.bench import Bench, chosen
+from getmodules.project.entries import strays
 from getmodules.project.lockfile import Lock
 from getmodules.project.lookup import fetched, identities
 from getmodules.project.manifest import Manifest
@@ -33,7 +34,7 @@ def lock(upgrade: Upgrade | None, bench: Bench) -> LockReport:
 
 def lock_manifest(manifest: Manifest, upgrade: Upgrade | None, bench: Bench) -> LockReport:
     before = bench.lock()
-    plan = compare(manifest, before)
+    plan = compare(manifest, before, strays(manifest, before, bench))
     renewed = frozenset() if upgrade is None else frozenset(chosen(upgrade.names, manifest.modules))
     wanted = targets([entry for name, entry in manifest.modules.items() if plan.fresh(name) or name in renewed], bench)
     found = fetched(wanted.done, bench)
@@ -74,7 +75,7 @@ def _reported(change: Change, entry: Entry) -> LockedReport:
 def check(bench: Bench) -> CheckReport:
     """Nothing is written. What has no identity that is had cheaply is fetched for it."""
     manifest, before = bench.manifest(), bench.lock()
-    plan = compare(manifest, before)
+    plan = compare(manifest, before, strays(manifest, before, bench))
     if before is None:
         return CheckReport(stale=plan.reasons)
     now = current(manifest, plan, before, bench)

@@ -12,8 +12,8 @@ editors.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from pathlib import Path
 
 from getmodules.config import registry_from
@@ -73,14 +73,19 @@ class Place:
         return self.directory / LOCK_NAME
 
 
-def read_manifest(path: Path) -> Manifest:
+def read_manifest(path: Path, make: Callable[[str, Path], Manifest] | None = None) -> Manifest:
     text = read_text(path)
     if text is None:
         raise ConfigError(
             f"there is no {shown_path(path)}",
             hint="getmodules add NAME SOURCE begins one; --manifest FILE names one that lies elsewhere",
         )
-    return parse_manifest(text, path)
+    return (make or parse_manifest)(text, path)
+
+
+def reader() -> Callable[[Path], Manifest]:
+    """:func:`read_manifest`, to be called again: only a text that has changed meanwhile is parsed again."""
+    return partial(read_manifest, make=lru_cache(maxsize=1)(parse_manifest))
 
 
 def parse_manifest(text: str, path: Path) -> Manifest:
@@ -106,7 +111,7 @@ def _module(name: str, table: Table, below: str) -> ModuleEntry:
     entry = ModuleEntry(
         name=name,
         source=source or "",
-        dest=table.checked("dest", check_dest) or f"{below}/{name}",
+        dest=table.checked("dest", check_dest) or _default_dest(f"{below}/{name}", table),
         version=table.checked("version", check_constraint),
         expect=table.checked("expect", check_expectation),
     )
@@ -114,6 +119,14 @@ def _module(name: str, table: Table, below: str) -> ModuleEntry:
     if source is None:
         table.refuse("", "there is no source", "every module has a source")
     return entry
+
+
+def _default_dest(dest: str, table: Table) -> str:
+    """Not every name of a module can be one of a directory: ``con`` cannot on Windows."""
+    try:
+        return check_dest(dest)
+    except ConfigError as error:
+        table.refuse("", f"there is no dest, and {error.message}", "give it a dest, as in modules/the-console")
 
 
 def check_constraint(text: str) -> str:

@@ -9,6 +9,7 @@ from getmodules.errors import GetModulesError, LockStaleError
 from getmodules.model import PackageAddress
 from getmodules.project.bench import Bench
 from getmodules.project.document import shown_path
+from getmodules.project.entries import strays
 from getmodules.project.lock import current
 from getmodules.project.lockfile import Lock
 from getmodules.project.manifest import Manifest, ModuleEntry
@@ -24,7 +25,7 @@ def outdated(bench: Bench) -> OutdatedReport:
     manifest, lock = bench.manifest(), bench.lock()
     if lock is None:
         raise LockStaleError(f"there is no {shown_path(bench.place.lock)}", hint="getmodules lock makes one")
-    plan = compare(manifest, lock)
+    plan = compare(manifest, lock, strays(manifest, lock, bench))
     now = current(manifest, plan, lock, bench)
     newer = _newer(manifest, lock, bench)
     failed = {failure.module: failure for failure in (*newer.failures, *now.failures)}

@@ -5,14 +5,16 @@ Pure: nobody is asked, and nothing on the disk but the two files has a say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from enum import StrEnum
 
 from getmodules.errors import LockStaleError
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
 from getmodules.project.manifest import Manifest, ModuleEntry
 from getmodules.project.names import LOCK_NAME
+from getmodules.project.selection import version_in
 from getmodules.values import replace, valueclass
+from getmodules.versions import Constraint
 
 Entry = tuple[LockedModule, LockedPackage]
 _SHOWN = 20
@@ -52,13 +54,16 @@ class Plan:
             )
 
 
-def compare(manifest: Manifest, lock: Lock | None) -> Plan:
+def compare(manifest: Manifest, lock: Lock | None, strays: Container[str] = ()) -> Plan:
+    """``strays`` are modules whose locked package is not of their source: as if that had been edited."""
     locked = {} if lock is None else lock.modules
     standings: dict[str, Standing] = {}
     reasons: list[str] = [] if lock is not None or not manifest.modules else ["there is none"]
     for name, entry in manifest.modules.items():
         known = locked.get(name)
         edited = [] if known is None else list(_edited(entry, known))
+        if name in strays and "source" not in edited:
+            edited.insert(0, "source")
         standings[name] = _standing(known, edited)
         if known is None:
             reasons.append(f"{name} is new")
@@ -71,8 +76,16 @@ def compare(manifest: Manifest, lock: Lock | None) -> Plan:
 
 def _edited(entry: ModuleEntry, locked: LockedModule) -> Iterator[str]:
     for key in ("source", "version", "expect", "dest"):
-        if getattr(entry, key) != getattr(locked, key):
+        if getattr(entry, key) != getattr(locked, key) or (key == "version" and not _is_allowed(locked)):
             yield key
+
+
+def _is_allowed(locked: LockedModule) -> bool:
+    """Whether the tag that was selected is one that the version allows: a lock that was edited may say otherwise."""
+    if locked.version is None:
+        return True
+    selected = version_in(locked.selected or "")
+    return selected is not None and Constraint.parse(locked.version).allows(selected)
 
 
 def _standing(locked: LockedModule | None, edited: list[str]) -> Standing:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from getmodules import (
     NetworkError,
     NotFoundError,
 )
-from tests.gitpacks import HandMade, hand_made, pack_of, package, packet
+from tests.gitpacks import HandMade, hand_made, object_header, pack_of, package, packet, sealed
 from tests.gitplaces import Place, a_place
 from tests.refusals import words_of
 
@@ -172,6 +173,16 @@ def test_a_list_of_refs_that_is_rubbish(honest: Honest, place: Place) -> None:
     with hand_made(answer) as server, pytest.raises(GetModulesError) as caught:
         place.get(f"git::{server.url}/x.git")
     assert caught.value.code in ("network", "not-found", "corrupt-archive")
+
+
+@pytest.mark.parametrize("kind", ["commit", "tree", "tag"])
+def test_an_object_that_asks_for_all_memory(kind: str, honest: Honest, place: Place) -> None:
+    """git takes as much as an object says that it needs before it sees whether it does."""
+    answer, objects = honest
+    short = object_header(kind, 8 << 30) + zlib.compress(b"short")
+    answer.pack = sealed(pack_of(objects, count=len(objects) + 1)[:-20] + short)
+    with hand_made(answer) as server:
+        place.refused(f"git::{server.url}/x.git", LimitExceededError, "limit-exceeded/metadata")
 
 
 def test_a_file_that_inflates_a_thousand_times(place: Place, honest: Honest, tmp_path: Path) -> None:

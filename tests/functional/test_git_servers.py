@@ -17,6 +17,7 @@ from getmodules import (
     AuthenticationError,
     Client,
     CorruptArchiveError,
+    FetchError,
     GetModulesError,
     Limits,
     NetworkError,
@@ -261,11 +262,12 @@ def test_a_redirect_of_the_first_request_is_followed(place: Place) -> None:
         pytest.param("file:///etc", UnsafeContentError, "unsafe-content/elsewhere", id="file"),
         pytest.param("ftp://127.0.0.1:1/x", UnsafeContentError, "unsafe-content/elsewhere", id="ftp"),
         pytest.param("gopher://127.0.0.1:1/x", UnsafeContentError, "unsafe-content/elsewhere", id="gopher"),
-        pytest.param("ext::sh -c id", NetworkError, "network", id="ext: a relative path to curl"),
-        pytest.param("ssh://-oProxyCommand=id/x", NetworkError, "network", id="ssh"),
+        pytest.param("ext::sh -c id", UnsafeContentError, "unsafe-content/elsewhere", id="ext"),
+        pytest.param("ssh://-oProxyCommand=id/x", UnsafeContentError, "unsafe-content/elsewhere", id="ssh"),
+        pytest.param("http://240.0.0.1:1", UnsafeContentError, "unsafe-content/elsewhere", id="further in"),
     ],
 )
-def test_a_redirect_to_something_that_is_not_http(
+def test_a_redirect_that_is_not_followed(
     target: str, kind: type[GetModulesError], code: str, place: Place
 ) -> None:
     place.repository().commit_files(FILES)
@@ -276,7 +278,7 @@ def test_a_redirect_to_something_that_is_not_http(
 def test_an_endless_redirect(place: Place) -> None:
     with git_http(place.root) as server:
         server.behave(redirect=server.url)
-        place.refused(f"git::{server.url}/a.git", NetworkError, "network")
+        place.refused(f"git::{server.url}/a.git", FetchError, "fetch/too-many-hops")
 
 
 def test_https_never_becomes_http(place: Place, authority: Authority) -> None:

@@ -208,6 +208,39 @@ def test_no_server_may_name_a_directory_of_this_machine(url: str, place: Place, 
 
 
 @pytest.mark.parametrize(
+    "url", ["http://240.0.0.1:1/lib.git", "https://240.0.0.1/x", "ssh://git@240.0.0.1/x", "git://240.0.0.1/x"]
+)
+def test_no_repository_may_lead_further_in_than_it_is(url: str, place: Place, server: GitServer) -> None:
+    using(place, url, library(place))
+    error = place.refused(f"git::{server.url}/a.git", UnsafeContentError, "unsafe-content/elsewhere")
+    assert "lib" in error.message
+    place.refused(f"git::{server.url}/a.git", UnsafeContentError, "unsafe-content/elsewhere")
+
+
+def test_a_submodule_that_is_redirected_further_in(place: Place, server: GitServer) -> None:
+    with git_http(place.root, host="127.0.0.2", redirect="http://240.0.0.1:1") as other:
+        using(place, f"{other.url}/lib.git", library(place))
+        place.refused(f"git::{server.url}/a.git", UnsafeContentError, "unsafe-content/elsewhere")
+
+
+def test_a_submodule_that_has_moved(place: Place, server: GitServer) -> None:
+    with git_http(place.root, host="127.0.0.2", redirect=server.url) as other:
+        using(place, f"{other.url}/lib.git", library(place))
+        place.get(f"git::{server.url}/a.git")
+    assert place.files()["lib/lib.tf"] == b"# lib\n"
+
+
+def test_a_submodule_in_the_clear_sees_no_token(place: Place, server: GitServer) -> None:
+    """Else a repository, or who stands on the way, could have any token of ours sent where it can be read."""
+    with git_http(place.root, host="127.0.0.2", basic=("ada", "t0ken")) as other:
+        place.environ[f"GETMODULES_TOKEN_127_0_0_2_{other.port}"] = "t0ken"
+        place.environ[f"GETMODULES_USERNAME_127_0_0_2_{other.port}"] = "ada"
+        using(place, f"{other.url}/lib.git", library(place))
+        place.refused(f"git::{server.url}/a.git", AuthenticationError, "authentication")
+        assert not any("Authorization" in exchange.headers for exchange in other.exchanges)
+
+
+@pytest.mark.parametrize(
     "at", ["../lib", "a/../../lib", "/lib", ".git/modules", ".GIT", "-x", "."], ids=lambda at: at.replace("/", "_")
 )
 def test_a_path_in_gitmodules_that_leads_elsewhere(at: str, place: Place, server: GitServer) -> None:

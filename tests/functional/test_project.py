@@ -153,6 +153,37 @@ def test_a_stale_lock(place: Place) -> None:
     assert (checked.code, checked.out) == (5, "stale  src has another source\n")
 
 
+def test_a_lock_that_names_the_package_of_somebody_else(place: Place, registry: Registry) -> None:
+    """Consistent in itself, down to the h1: only the source in the manifest gives it away."""
+    registry.push_module("evil/vpc", "1.0.0", {"main.tf": "evil"})
+    source, evil = (f"oci://{registry.host}/{name}/vpc?tag=1.0.0" for name in ("acme", "evil"))
+    place.wants(vpc=evil)
+    assert place.run("lock").code == 0
+    place.write("getmodules.lock", place.lock.replace(f'source = "{evil}"', f'source = "{source}"'))
+    place.wants(vpc=source)
+    refused = place.run("install", "--locked")
+    assert refused.code == 5
+    assert "vpc has another source" in refused.err
+    assert not (place.directory / "modules").exists()
+    checked = place.run("lock", "--check", "--json")
+    assert (checked.code, checked.object["stale"]) == (5, ["vpc has another source"])
+    assert place.run("install").code == 0
+    assert place.tree("modules/vpc")["main.tf"] == b"1.0.0"
+    assert "evil" not in place.lock
+
+
+def test_a_project_with_a_link_into_its_repository(place: Place) -> None:
+    """git keeps such a link, and whoever clones that would get a hook that runs at the next commit."""
+    (place.directory / ".git").mkdir()
+    (place.directory / "modules").symlink_to(".git")
+    place.wants(hooks="./src")
+    for options in ((), ("--force",)):
+        refused = place.run("install", *options)
+        assert (refused.code, "install/protected" in refused.err) == (1, True)
+    assert list((place.directory / ".git").iterdir()) == []
+    assert not place.has_lock
+
+
 def test_content_that_differs_from_the_lock(place: Place) -> None:
     place.wants(packed="./pkg.zip")
     place.run("lock")

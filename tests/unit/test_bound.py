@@ -22,7 +22,7 @@ from getmodules import (
     Secret,
 )
 from getmodules.bound import bind_unpacker, first_credential
-from getmodules.model import Archive
+from getmodules.model import Archive, Elsewhere, Pin
 from getmodules.plugins import Plugin
 from tests.contexts import a_context
 from tests.fakes import (
@@ -242,6 +242,23 @@ def test_an_unpacker_may_decompress_ahead(more: dict[str, Any], ahead: bool, tmp
 
 
 # ------------------------------------------------------------------------------------------------- versions
+
+
+class _Final(_Minimal):
+    """A getter that says that it never sends on, and does."""
+
+    sends_on = False
+
+    def fetch(self, pin: Any, wants: Any, context: Any) -> Any:
+        return Elsewhere(address="https://h/x.zip")
+
+
+def test_a_getter_that_never_sends_on() -> None:
+    getter = client_with(_Final()).catalog.getter("fake")
+    assert (getter.sends_on, client_with(_Minimal()).catalog.getter("fake").sends_on) == (False, True)
+    package = PackageAddress(getter="fake", url="fake://h/x")
+    error = refusal(PluginContractError, "plugin-contract", getter.fetch, Pin(package=package), (), a_context())
+    assert "sends_on" in error.message
 
 
 class _Tagged(_Minimal):

@@ -181,6 +181,7 @@ def test_what_a_server_may_lead_to_holds_from_there_on(tmp_path: Path) -> None:
     [
         pytest.param("https://h/a", "http://h/b.zip", "unsafe-content/elsewhere", id="down"),
         pytest.param("https://h/a", "git::http://h/b", "unsafe-content/elsewhere", id="down to git"),
+        pytest.param("https://h/a", "git::git://h/b", "unsafe-content/elsewhere", id="down to git's own protocol"),
         pytest.param("https://h/a", "https://i/b.zip", None, id="same"),
         pytest.param("http://h/a", "https://h/b.zip", None, id="up"),
         pytest.param("http://h/a", "http://h/b.zip", None, id="in the clear, as it was asked for"),

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from getmodules import Blob, Client, ConfigError, Digest, DigestMismatchError, Elsewhere, Unchanged
+from getmodules.arguments import Arguments
 from getmodules.errors import OfflineError, PluginContractError, VerificationError
-from getmodules.model import Layers, PackageAddress
+from getmodules.model import Layers, PackageAddress, Pin
 from getmodules.ports import Context
+from getmodules.store.records import Brought, PinRecord, Records
 from getmodules.testing import tar_of
 from tests.fakes import (
     FILES,
@@ -389,6 +391,49 @@ def test_no_record_says_what_bytes_an_identity_has(root: Path, tmp_path: Path) -
     getter.asked.clear()
     client.get("fake://h/p?digest=d1", tmp_path / "two")
     assert asked(getter) == ["resolve", "fetch"]
+
+
+class _Versioned(FakeGetter):
+    """Its versions are mutable, and its pins name a digest."""
+
+    version_argument = "version"
+
+
+_BY_DIGEST = Pin(
+    package=PackageAddress(getter="fake", url="fake://h/p", arguments=Arguments().with_value("digest", "d1")), id="d1"
+)
+
+
+class _Unresolved:
+    """As the getter of web servers: it brings bytes, and knows nothing of what they are."""
+
+    schemes = ("fake",)
+
+    def fetch(self, pin: Any, wants: Any, context: Any) -> Blob:
+        return blob(ZIP)
+
+
+@pytest.mark.parametrize("offline", [False, True], ids=["online", "offline"])
+@pytest.mark.parametrize(
+    ("getter", "source"),
+    [
+        pytest.param(_Versioned(answer=lambda *_: blob(ZIP), pin=_BY_DIGEST), "fake://h/p?version=1", id="a version"),
+        pytest.param(_Unresolved(), "fake://h/p", id="a file"),
+    ],
+)
+def test_no_record_says_what_a_mutable_address_is(
+    getter: Any, source: str, offline: bool, root: Path, tmp_path: Path
+) -> None:
+    good = caching_client(root, getter).get(source, tmp_path / "good")
+    caching_client(root, FakeGetter(answer=lambda *_: blob(OTHER))).get("fake://h/other", tmp_path / "other")
+    digest = f"sha256:{hashlib.sha256(OTHER).hexdigest()}"
+    forged = Records(root, lambda: root / "forged")
+    brought = Brought(digest=Digest.parse(digest), format="zip")
+    for identity in (None, "d1"):
+        forged.keep_pin(source, PinRecord(id=identity, brought=brought))
+        client = caching_client(root, getter, offline=offline)
+        again = client.get(source, tmp_path / f"again-{identity}")
+        assert (again.h1, again.pinned) == (good.h1, good.pinned)
 
 
 def test_no_record_says_that_an_identity_is_another_one(root: Path, tmp_path: Path) -> None:

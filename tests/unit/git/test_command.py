@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from getmodules import FetchError, ToolMissingError
-from getmodules.git import command
 from getmodules.git.command import Git
 from getmodules.git.environment import environment
 from tests.contexts import a_context
@@ -56,7 +55,7 @@ def test_a_run(tmp_path: Path) -> None:
 
 
 def test_nothing_of_this_process_gets_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("GIT_DIR", "GIT_EVIL", "SOMETHING_ELSE"):
+    for name in ("GIT_DIR", "GIT_EVIL", "SOMETHING_ELSE", "GETMODULES_TOKEN_ghcr_io"):
         monkeypatch.setenv(name, "evil")
     bin_path = fake(tmp_path / "bin", "/usr/bin/env")
     git = Git(a_context(environ={"PATH": bin_path}))
@@ -79,11 +78,3 @@ def test_the_floor(version: str, too_old: bool, tmp_path: Path) -> None:
         )
     else:
         git.check_version(environ)
-
-
-def test_gitpython_starts_with_none_of_the_callers_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It runs a git when it is imported; afterwards all variables are there again."""
-    monkeypatch.setenv("GIT_DIR", "/evil")
-    command._gitpython.cache_clear()
-    assert command._gitpython().__name__ == "Git"
-    assert os.environ["GIT_DIR"] == "/evil"

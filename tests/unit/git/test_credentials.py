@@ -88,3 +88,28 @@ def test_a_secret_of_two_lines_would_be_two_answers() -> None:
 def test_the_users_own_helpers_stay_where_there_is_nothing_of_ours() -> None:
     assert ("credential.https://h.helper", "") in lookup("https://h/r", token()).settings
     assert ("credential.https://h.helper", "") not in lookup("https://t0ken@h/r").settings
+
+
+@pytest.mark.parametrize(
+    ("home", "sent"),
+    [
+        pytest.param("", True, id="typed"),
+        pytest.param("http://h/r", True, id="as it was typed"),
+        pytest.param("http://h:80/other", True, id="the same origin"),
+        pytest.param("https://h/r", False, id="down from https"),
+        pytest.param("http://other/r", False, id="by another server"),
+        pytest.param("ssh://git@h/r", False, id="by a repository over ssh"),
+    ],
+)
+def test_in_the_clear_nothing_is_shown_to_whom_a_server_names(home: str, sent: bool) -> None:
+    """The variable of a host is for both: ``http://h`` and ``https://h``."""
+    context = a_context(credentials=lambda origin, path: token(), home=home)
+    found = access(Remote(check_url("http://h/r")), context)
+    assert (filled(found, "http://h/r") != {}) is sent
+    assert ("credential.http://h.helper", "") in found.settings
+    assert access(Remote(check_url("https://h/r")), context).offered == "GETMODULES_TOKEN_h"
+
+
+def test_the_same_as_a_header() -> None:
+    assert lookup("https://ada:p@h/r").authorization == "Basic YWRhOnA="
+    assert Access().authorization is None

@@ -30,6 +30,14 @@ def test_nothing_of_the_callers_git_gets_through() -> None:
     assert found.items() >= KEPT.items()
 
 
+def test_no_token_of_ours_gets_through() -> None:
+    ours = {"GETMODULES_TOKEN_ghcr_io": "s3cr3t", "GETMODULES_USERNAME_ghcr_io": "ada-s3cr3t"}
+    found = environment(ours | KEPT, Path("/store"))
+    assert not [name for name, value in found.items() if "s3cr3t" in value]
+    given = environment(ours, Path("/store"), more={"GETMODULES_GIT_PASSWORD": "for this remote"})
+    assert given["GETMODULES_GIT_PASSWORD"] == "for this remote"
+
+
 def test_nobody_is_asked_and_nothing_is_run() -> None:
     found = environment({}, Path("/store"))
     assert (found["GIT_ASKPASS"], found["SSH_ASKPASS"], found["GIT_TERMINAL_PROMPT"]) == ("", "", "0")

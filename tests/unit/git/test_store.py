@@ -33,8 +33,11 @@ def test_kinds_and_algorithms_are_kept_apart(tmp_path: Path) -> None:
 
 
 def test_what_is_complete_stays_so(tmp_path: Path) -> None:
-    a_store(tmp_path).complete(ID)
+    a_store(tmp_path).complete(ID, "public")
     assert a_store(tmp_path).is_complete(ID)
+    assert a_store(tmp_path).came_from(ID) == "public"
+    a_store(tmp_path).complete(ID, None)
+    assert a_store(tmp_path).came_from(ID) is None
 
 
 def test_a_filtered_one_fetches_nothing_while_it_is_read(tmp_path: Path) -> None:
@@ -88,7 +91,7 @@ def test_something_else_in_its_place(kind: str, tmp_path: Path) -> None:
 
 def test_wiped(tmp_path: Path) -> None:
     store = a_store(tmp_path)
-    store.complete(ID)
+    store.complete(ID, "public")
     (store.path / "objects" / "pack" / "pack-x.pack").write_bytes(b"12345")
     assert store.bytes() == 5
     store.wipe()

@@ -156,6 +156,8 @@ class RefusedError(GetModulesError):
         pytest.param("http://169.254.169.254/latest", True, id="an address"),
         pytest.param("http://[::1]/latest", True, id="IPv6"),
         pytest.param("http://localhost/latest", True, id="localhost"),
+        pytest.param("http://localhost./latest", True, id="localhost with the root's dot"),
+        pytest.param("http://a.localhost/latest", True, id="a name below localhost"),
         pytest.param("http://8.8.8.8/", False, id="a public address"),
         pytest.param("http://tokens.example/", False, id="a name, which is the proxy's to look up"),
     ],

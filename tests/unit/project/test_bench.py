@@ -43,7 +43,12 @@ def test_destinations_lie_in_the_project(project: Project, tmp_path: Path) -> No
     assert bench.dest("inside/vpc") == project.directory / "inside/vpc"
     (project.directory / "outside").symlink_to(tmp_path)
     (project.directory / "up").symlink_to("..")
-    for dest in ("outside/vpc", "outside/a/b", "up/vpc"):
+    (project.directory / ".git").mkdir()
+    (project.directory / "deep").mkdir()
+    (project.directory / "repository").symlink_to(".git")
+    (project.directory / "deep/repository").symlink_to("../.git")
+    (project.directory / "ours").symlink_to(".getmodules")
+    for dest in ("outside/vpc", "outside/a/b", "up/vpc", "repository/hooks", "deep/repository/hooks", "ours/vpc"):
         error = refusal(InstallError, "install/protected", bench.dest, dest)
         assert dest in error.message
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import pytest
 
-from getmodules import ConfigError
+from getmodules import ConfigError, InstallError
 from getmodules.project.lockfile import parse_lock
+from getmodules.project.manifest import read_manifest
 from tests.projects import Project
 from tests.refusals import refusal
 from tests.snapshots import snapshot
@@ -58,6 +62,31 @@ def test_what_cannot_be_changed(project: Project) -> None:
     refusal(ConfigError, "config", project.client.add, "net", "./src", project.directory)
     refusal(ConfigError, "config", project.client.remove, "nett", project.directory)
     assert snapshot(project.directory) == before
+
+
+@pytest.mark.parametrize("leads_to", ["a file", "nothing"])
+def test_a_manifest_that_is_a_link_to_somewhere_else(leads_to: str, project: Project, tmp_path: Path) -> None:
+    """It cannot be written, so the lock is not either."""
+    if leads_to == "a file":
+        (tmp_path / "other.toml").write_text('[modules.net]\nsource = "./src//net"\n')
+    project.manifest.symlink_to(tmp_path / "other.toml")
+    before = snapshot(tmp_path)
+    refusal(InstallError, "install/protected", project.client.add, "zip", "./pkg.zip", project.directory)
+    if leads_to == "a file":
+        refusal(InstallError, "install/protected", project.client.remove, "net", project.directory)
+    assert snapshot(tmp_path) == before
+
+
+def test_many_at_once(project: Project) -> None:
+    """Nobody's change is lost to one that was begun before it."""
+    names = [f"m{number}" for number in range(6)]
+    project.wants(old="./src")
+    with ThreadPoolExecutor(len(names) + 1) as executor:
+        changes = [executor.submit(project.client.add, name, "./src//net", project.directory) for name in names]
+        changes.append(executor.submit(project.client.remove, "old", project.directory))
+        for change in changes:
+            change.result()
+    assert sorted(read_manifest(project.manifest).modules) == _locked(project) == names
 
 
 def test_removing_what_was_never_locked(project: Project) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from getmodules import ConfigError, Elsewhere, Gate
 from getmodules.project import entries as subject
-from getmodules.project.lockfile import LockedModule, LockedPackage, parse_lock
+from getmodules.project.lockfile import Lock, LockedModule, LockedPackage, parse_lock
 from getmodules.project.selection import targets
 from tests.fakes import FakeGetter, FakePlugin, blob, members_of, zip_of
 from tests.projects import Project
@@ -58,6 +58,34 @@ def test_a_getter_that_the_address_does_not_have(project: Project) -> None:
     package = replace(PACKAGE, getter="oci")
     error = refusal(ConfigError, "config", subject.locked_job, MODULE, package, project.bench(), DEST)
     assert "--upgrade vpc" in (error.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("source", "package", "is_stray"),
+    [
+        pytest.param("./src", "./src", False, id="a directory"),
+        pytest.param("./src//net", "./src//net", False, id="a part of one"),
+        pytest.param("./src", "./elsewhere", True, id="another directory"),
+        pytest.param("oci://h/acme/vpc//net", "oci://h/acme/vpc?digest=" + SHA, False, id="an artifact"),
+        pytest.param("oci://h/acme/vpc", "oci://h/evil/vpc?digest=" + SHA, True, id="another repository"),
+        pytest.param("oci://h/acme/vpc", "oci://evil/acme/vpc?digest=" + SHA, True, id="another registry"),
+        pytest.param("oci://h/acme/vpc", "./src", True, id="a directory for a repository"),
+        pytest.param("github.com/acme/vpc//net?ref=v1", "git::https://github.com/acme/vpc.git?ref=c0", False, id="git"),
+        pytest.param("git::https://h/vpc/?ref=v1", "git::https://h/vpc?ref=c0", False, id="a slash that is not kept"),
+        pytest.param("git::https://h/vpc?ref=v1", "git::https://h/evil?ref=c0", True, id="another git repository"),
+        pytest.param("https://h/vpc.zip", "https://cdn/x.zip?checksum=" + SHA, False, id="a server that sends on"),
+        pytest.param("acme/vpc/aws", "git::https://h/vpc?ref=c0", False, id="a module registry"),
+        pytest.param("./src", "a::b::c", False, id="no address, which its install says"),
+    ],
+)
+def test_a_package_that_is_not_of_its_source(source: str, package: str, is_stray: bool, project: Project) -> None:
+    project.wants(m=source)
+    bench = project.bench()
+    locked = replace(MODULE, name="m", source=source, package=package)
+    lock = Lock({package: PACKAGE}, {"m": locked})
+    assert subject.strays(bench.manifest(), lock, bench) == ({"m"} if is_stray else set())
+    edited = Lock({package: PACKAGE}, {"m": replace(locked, source="./edited")})
+    assert subject.strays(bench.manifest(), edited, bench) == subject.strays(bench.manifest(), None, bench) == set()
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,7 @@ def test_where_modules_go_by_default() -> None:
         pytest.param(
             '[modules.vpc]\nsource = "./x"\ndest = "../x"', "dest: '../x' does not lie", "modules/vpc", id="dest"
         ),
+        pytest.param('[modules.con]\nsource = "./x"', "[modules.con]: there is no dest, and 'con'", "dest", id="a device"),
         pytest.param('[defaults]\nregistry = "https://h"', "registry: 'https://h'", "HOST", id="a registry"),
         pytest.param('[mirrors]\n"oci://a" = "https://b"', "[mirrors]: 'https://b' cannot", "scheme", id="a mirror"),
         pytest.param("[mirrors]\na = 1", "[mirrors]: a is not a string", None, id="a mirror that is no string"),
@@ -134,6 +135,15 @@ def test_reading_it(tmp_path: Path) -> None:
     assert "getmodules add" in (error.hint or "")
     (tmp_path / "getmodules.toml").write_text(FULL)
     assert set(subject.read_manifest(tmp_path / "getmodules.toml").modules) == {"vpc", "net"}
+
+
+def test_reading_it_again(tmp_path: Path) -> None:
+    read, path = subject.reader(), tmp_path / "getmodules.toml"
+    path.write_text(FULL)
+    before = read(path)
+    assert read(path) is before
+    path.write_text("")
+    assert read(path).modules == {}
 
 
 def test_the_place(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def _manifest(*entries: ModuleEntry) -> Manifest:
     return Manifest(modules={entry.name: entry for entry in entries})
 
 
-def _locked(entry: ModuleEntry, h1: str = EMPTY) -> subject.Entry:
+def _locked(entry: ModuleEntry, h1: str = EMPTY, selected: str | None = None) -> subject.Entry:
     module = LockedModule(
         name=entry.name,
         source=entry.source,
@@ -30,6 +30,7 @@ def _locked(entry: ModuleEntry, h1: str = EMPTY) -> subject.Entry:
         h1=h1,
         version=entry.version,
         expect=entry.expect,
+        selected=selected,
     )
     return module, LockedPackage(address=entry.source, id=h1, getter="file")
 
@@ -59,6 +60,33 @@ def test_how_a_module_stands(entry: ModuleEntry, standing: Standing, reasons: tu
         assert (reasons[0] in error.message, error.exit_code) == (True, 5)
     else:
         plan.check()
+
+
+@pytest.mark.parametrize(
+    ("version", "selected", "reasons"),
+    [
+        pytest.param("~> 1.2", "v1.4.0", (), id="one that it allows"),
+        pytest.param("1.0.0-beta", "1.0.0-beta", (), id="a pre-release by its name"),
+        pytest.param("1.0.0+a", "1.0.0_a", (), id="as OCI tags are written"),
+        pytest.param("~> 1.2", "2.0.0", ("vpc has another version",), id="one that it does not allow"),
+        pytest.param("~> 1.2", "1.3.0-beta", ("vpc has another version",), id="a pre-release that nobody named"),
+        pytest.param("~> 1.2", "main", ("vpc has another version",), id="no version"),
+        pytest.param("~> 1.2", None, ("vpc has another version",), id="none"),
+    ],
+)
+def test_a_tag_that_was_written_into_the_lock_by_hand(
+    version: str, selected: str | None, reasons: tuple[str, ...]
+) -> None:
+    entry = replace(ENTRY, version=version)
+    plan = subject.compare(_manifest(entry), Lock.of([_locked(entry, selected=selected)]))
+    assert plan.reasons == reasons
+
+
+def test_a_package_of_another_source() -> None:
+    plan = subject.compare(_manifest(ENTRY), LOCK, {"vpc"})
+    assert (plan.standings, plan.reasons) == ({"vpc": Standing.STALE}, ("vpc has another source",))
+    edited = subject.compare(_manifest(replace(ENTRY, source="./x")), LOCK, {"vpc"})
+    assert edited.reasons == ("vpc has another source",)
 
 
 def test_new_and_left_over() -> None:

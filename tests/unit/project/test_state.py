@@ -13,6 +13,7 @@ from getmodules.privatedir import Sweeper
 from getmodules.project.state import State
 from tests.fakes import Recorder
 from tests.processes import as_each_user
+from tests.refusals import refusal
 
 
 def _nothing() -> None:
