@@ -14,14 +14,13 @@ from typing import Any, Generic, TypeVar
 from getmodules.bound import (
     BoundCredentials,
     BoundDetector,
-    BoundGetter,
     BoundProgress,
     BoundUnpacker,
     BoundVerifier,
-    bind_getter,
     bind_unpacker,
     bind_verifier,
 )
+from getmodules.boundgetter import BoundGetter, bind_getter
 from getmodules.errors import PluginConflictError, PluginError, UnknownSchemeError
 from getmodules.plugins import Plugin
 from getmodules.redact import printable

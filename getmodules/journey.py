@@ -9,11 +9,11 @@ from urllib.parse import unquote
 
 from getmodules.address import check_url, join_subdirs, merge_arguments
 from getmodules.arguments import Arguments
-from getmodules.bound import BoundGetter
+from getmodules.boundgetter import BoundGetter
 from getmodules.catalog import Catalog
 from getmodules.detection import detect_elsewhere
 from getmodules.digest import Digest
-from getmodules.errors import FetchError, UnsafeContentError
+from getmodules.errors import AddressError, FetchError, UnsafeContentError
 from getmodules.model import CORE_ARGUMENTS, Demand, Elsewhere, ModuleAddress, PackageAddress, Pin, Shape
 from getmodules.plugins import attributed
 from getmodules.ports import Context, Phase
@@ -93,7 +93,7 @@ class Journey:
         package = target.package.with_arguments(merge_arguments(theirs.without(*own).items_typed, own.items_typed))
         conflict = "checksum" in own and parse_checksum(theirs) is not None
         return Journey(
-            package=catalog.getter(package.getter).check(package),
+            package=_checked(package, catalog),
             subdir=join_subdirs(target.subdir, self.subdir),
             hops=self.hops + 1,
             demands=self.all_demands(catalog),
@@ -101,6 +101,18 @@ class Journey:
             check_address=elsewhere.check_address or self.check_address,
             home=self.home or self.package.url,
         )
+
+
+def _checked(package: PackageAddress, catalog: Catalog) -> PackageAddress:
+    try:
+        return catalog.getter(package.getter).check(package)
+    except AddressError as error:
+        # Nobody typed this: it was right for where the user asked.
+        raise UnsafeContentError(
+            f"the server sent us on to where the address cannot be fulfilled: {error.message}",
+            part="elsewhere",
+            address=package.display(),
+        ) from error
 
 
 def _refuse_downgrade(here: PackageAddress, there: PackageAddress) -> None:

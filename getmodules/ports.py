@@ -139,10 +139,6 @@ def _not_kept(digest: Digest, bring: Callable[[], bytes]) -> bytes:
     return bring()
 
 
-def _no_validator(package: PackageAddress) -> Mapping[str, str]:
-    return {}
-
-
 @valueclass
 class Context:
     """Everything a plugin may use during one call. Passed in each time, never kept."""
@@ -167,7 +163,7 @@ class Context:
     kept: Callable[[Digest, Callable[[], bytes]], bytes] = _not_kept
     #: What the source gave us last time (``Blob.validator``) to ask whether that still holds; empty where nothing
     #: of it is at hand. Where it holds, ``fetch`` returns ``Unchanged()``.
-    validator: Callable[[PackageAddress], Mapping[str, str]] = _no_validator
+    validator: Callable[[PackageAddress], Mapping[str, str]] = lambda package: {}
     #: Where packages are asked for in the place of where they are said to be; getters see no other URL.
     mirrors: Mirrors = field(default_factory=Mirrors)
     #: What was asked once in this operation, for every package of it.

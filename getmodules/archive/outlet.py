@@ -34,8 +34,9 @@ class Selection:
 
     def __init__(self, subdir: str) -> None:
         self.subdir = subdir
-        self._patterns = subdir.split("/") if not _MAGIC.isdisjoint(subdir) else []
-        self._root: str | None = None if self._patterns else subdir
+        self.is_glob = not _MAGIC.isdisjoint(subdir)
+        self._patterns = subdir.split("/") if self.is_glob else []
+        self._root: str | None = None if self.is_glob else subdir
         self._below = f"{subdir}/"
         self._found = not subdir
         self._file: str | None = None
@@ -53,7 +54,7 @@ class Selection:
 
     def offer(self, path: str, *, directory: bool, link: str = "") -> None:
         """Look whether ``path`` shows the selected directory; refuse what makes the choice impossible."""
-        if self._patterns:
+        if self.is_glob:
             self._offer_to_glob(path, directory)
         elif path.startswith(self._below):
             self._found = True

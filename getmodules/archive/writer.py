@@ -7,7 +7,7 @@ exactly what the returned trees say.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -65,6 +65,12 @@ class _Writer:
         whole = len(outlets) == 1 and not outlets[0].subdir
         #: The only place, where all of the package goes into it: most runs, and nothing to choose.
         self._whole = self._places[0] if whole else None
+        self._globs = [place for place in self._places if place.selection.is_glob]
+        #: With fifty subdirectories of one package, most have no say in where a member goes.
+        self._by_subdir: dict[str, list[Place]] = {}
+        for place in self._places:
+            if not place.selection.is_glob:
+                self._by_subdir.setdefault(place.selection.subdir, []).append(place)
         self._can_share = True
         self._hand = Hand()
         # Who only takes over what another thread has decompressed never lets go of the interpreter for long
@@ -138,7 +144,7 @@ class _Writer:
 
     def _wanted(self, path: MemberPath, directory: bool, link: str) -> list[tuple[Place, MemberPath]]:
         wanted = []
-        for place in self._places:
+        for place in self._concerned(path):
             selection = place.selection
             if selection.subdir:
                 selection.offer(path, directory=directory, link=link)
@@ -146,6 +152,18 @@ class _Writer:
             if relative:
                 wanted.append((place, relative))
         return wanted
+
+    def _concerned(self, path: str) -> Iterator[Place]:
+        """The places of which ``path`` may be a member, or the directory itself."""
+        yield from self._globs
+        known = self._by_subdir
+        yield from known.get("", ())
+        slash = path.find("/")
+        while slash >= 0:
+            yield from known.get(path[:slash], ())
+            slash = path.find("/", slash + 1)
+        if path:
+            yield from known.get(path, ())
 
     # -------------------------------------------------------------------------------------------- files
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from getmodules.net.credentials import TOKEN_PREFIX, USERNAME_PREFIX
+from getmodules.tfregistry.tokens import PREFIX as TF_TOKEN_PREFIX
 
 #: The remote's name. Its URL comes by the environment, so that it is never stored; and git takes the first URL that
 #: a name has, so that it is one which nobody's configuration can have.
@@ -48,7 +49,7 @@ _ALWAYS: Final = (
     ("transfer.fsckObjects", "true"),
 )
 #: What git starts (ssh, its proxy commands, helpers) has no use for the tokens of other hosts.
-_NEVER: Final = ("GIT_", TOKEN_PREFIX, USERNAME_PREFIX)
+_NEVER: Final = ("GIT_", TOKEN_PREFIX, USERNAME_PREFIX, TF_TOKEN_PREFIX)
 _VARIABLES: Final = {
     # Nothing ever asks: an empty program is none, and keeps git from looking for the next.
     "GIT_ASKPASS": "",

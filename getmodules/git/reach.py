@@ -35,7 +35,7 @@ def reach(remote: Remote, git: Git, directory: Path) -> Reach:
     if check is not None and _is_rewritten(remote, git, directory):
         return Reach()  # by the user's own ``insteadOf``: no server has a say in where that leads
     host = remote.origin.host.strip("[]")
-    if remote.is_web and context.network.settings.proxy_for(remote.location) is not None:
+    if remote.is_web and context.network.settings.has_proxy_for(remote.location):
         if check is not None:
             check_written_address(host, check)
         return Reach()

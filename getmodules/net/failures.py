@@ -27,7 +27,8 @@ _UNSENDABLE = (
 )
 
 
-def failure(error: BaseException) -> FetchError:
+def failure(error: BaseException, host: str = "") -> FetchError:
+    """``host``: whom the request was for, where it never got an answer."""
     if any(isinstance(each, _UNSENDABLE) for each in _chain(error)):
         return NetworkError(
             "the request cannot be sent: its address, a header or the proxy has something in it that is not possible",
@@ -46,7 +47,10 @@ def failure(error: BaseException) -> FetchError:
     timed_out = isinstance(error, (requests.Timeout, urllib3.exceptions.TimeoutError))
     if timed_out or any(isinstance(each, TimeoutError) for each in _chain(error)):
         return timeout("the server said nothing for too long")
-    return NetworkError(f"the connection failed: {said}", hint="is the network there, and the host spelled right?")
+    whom = f" to {printable(host, 300)}" if host else ""
+    return NetworkError(
+        f"the connection{whom} failed: {said}", hint="is the network there, and the host spelled right?"
+    )
 
 
 def _no_tunnel(status: str) -> FetchError:

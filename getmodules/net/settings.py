@@ -81,11 +81,18 @@ class NetSettings:
         return not self.plain_http.isdisjoint(_spellings(host, port))
 
     def proxy_for(self, url: str) -> str | None:
+        # Not before it is used: offline, a broken variable is nobody's business.
+        proxy = self._proxy_for(url)
+        return None if proxy is None else usable(proxy, urlsplit(url).scheme)
+
+    def has_proxy_for(self, url: str) -> bool:
+        """Also one that other programs can use, and we cannot (SOCKS)."""
+        return self._proxy_for(url) is not None
+
+    def _proxy_for(self, url: str) -> str | None:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme]
-        proxy = None if self._goes_direct(host, port) else self.proxies.get(parts.scheme)
-        # Not before it is used: offline, a broken variable is nobody's business.
-        return None if proxy is None else usable(proxy, parts.scheme)
+        return None if self._goes_direct(host, port) else self.proxies.get(parts.scheme)
 
     def _goes_direct(self, host: str, port: int) -> bool:
         return any(_matches(entry, host, port) for entry in self.no_proxy)

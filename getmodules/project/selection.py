@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 from getmodules.batch import Failure, Outcome, ask_all
-from getmodules.bound import BoundGetter
+from getmodules.boundgetter import BoundGetter
 from getmodules.errors import ConfigError, GetModulesError, NotFoundError
 from getmodules.model import ModuleAddress, PackageAddress
 from getmodules.pipeline import Means, reported

@@ -267,9 +267,7 @@ def test_a_redirect_of_the_first_request_is_followed(place: Place) -> None:
         pytest.param("http://240.0.0.1:1", UnsafeContentError, "unsafe-content/elsewhere", id="further in"),
     ],
 )
-def test_a_redirect_that_is_not_followed(
-    target: str, kind: type[GetModulesError], code: str, place: Place
-) -> None:
+def test_a_redirect_that_is_not_followed(target: str, kind: type[GetModulesError], code: str, place: Place) -> None:
     place.repository().commit_files(FILES)
     with git_http(place.root, redirect=target) as server:
         place.refused(f"git::{server.url}/a.git", kind, code)

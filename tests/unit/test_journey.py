@@ -89,6 +89,16 @@ def test_where_an_answer_may_not_lead(tmp_path: Path, target: str, code: str) ->
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_demand_that_means_nothing_elsewhere_is_not_dropped(tmp_path: Path) -> None:
+    """And it is no mistake of the user's, who asked for an archive."""
+    client = client_with(FakeGetter(answer=elsewhere("git::https://127.0.0.1:1/r")))
+    with pytest.raises(UnsafeContentError) as caught:
+        client.get(f"fake://h/a?checksum=sha256:{ZIP_SHA256}", tmp_path / "dest")
+    assert caught.value.code == "unsafe-content/elsewhere"
+    assert "checksum" in caught.value.message
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_ten_hops_are_followed_and_no_more(tmp_path: Path) -> None:
     def hop(pin: Any, *_: Any) -> Any:
         left = int(pin.package.url.rpartition("/")[2])

@@ -417,7 +417,11 @@ class _Unresolved:
 @pytest.mark.parametrize(
     ("getter", "source"),
     [
-        pytest.param(_Versioned(answer=lambda *_: blob(ZIP), pin=_BY_DIGEST), "fake://h/p?version=1", id="a version"),
+        pytest.param(
+            _Versioned(answer=lambda *_: blob(ZIP, digests=(Digest.of(ZIP),)), pin=_BY_DIGEST),
+            "fake://h/p?version=1",
+            id="a version",
+        ),
         pytest.param(_Unresolved(), "fake://h/p", id="a file"),
     ],
 )

@@ -167,6 +167,25 @@ def test_several_outlets_are_written_in_one_pass(tmp_path: Path) -> None:
     assert snapshot(tmp_path / "1") == snapshot(tmp_path / "2")
 
 
+def test_outlets_may_lie_in_one_another(tmp_path: Path) -> None:
+    trees = write(tmp_path, *MODULES, subdirs=("mods/a/deep", "mods/a", "mods", "m*/a", ""))
+    assert [tree.files for tree in trees] == [1, 2, 4, 2, 5]
+    assert paths(trees[0]) == ["y"]
+    assert paths(trees[1]) == paths(trees[3]) == ["deep", "deep/y", "x"]
+    assert trees[1].h1 == trees[3].h1
+
+
+def test_each_of_many_outlets_must_be_there(tmp_path: Path) -> None:
+    refusal(
+        SubdirectoryNotFoundError,
+        "subdirectory-not-found/not-a-directory",
+        write,
+        tmp_path,
+        *MODULES,
+        subdirs=("mods/a", "mods/a/x", "mods/b"),
+    )
+
+
 @pytest.mark.parametrize(
     ("subdir", "code", "hint"),
     [

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from getmodules import AddressError, Client, NotFoundError
+from getmodules import AddressError, Client, Gate, NotFoundError
 from getmodules.getters.git import GitGetter, check_ref
 from tests.contexts import a_context
 from tests.gitrepos import Gitlink, Repository, modules
@@ -138,6 +138,23 @@ def test_a_commit_is_the_identity(repository: Repository, tmp_path: Path) -> Non
     assert installed.id == commit
     assert installed.digests == {"commit": commit, "tree": repository.files({"main.tf": b"# main\n"})}
     assert [path.name for path in (tmp_path / "dest").iterdir()] == ["main.tf"]
+
+
+@pytest.mark.parametrize(
+    ("ref", "demanded"),
+    [
+        pytest.param("v1", [], id="a tag"),
+        pytest.param("c0ffee00", [], id="the beginning of a commit"),
+        pytest.param("ab" * 20, ["ab" * 20], id="a commit"),
+        pytest.param("AB" * 32, ["ab" * 32], id="a commit by sha256, in capitals"),
+    ],
+)
+def test_a_commit_is_demanded_where_it_is_named(ref: str, demanded: list[str]) -> None:
+    """So that nothing else that is said of the address, by a store for example, counts as it."""
+    package = first_party().detect(f"git::https://h/x?ref={ref}").package
+    assert [(demand.gate, demand.value) for demand in GitGetter().demands(package)] == [
+        (Gate.PIN, commit) for commit in demanded
+    ]
 
 
 def test_a_pin_keeps_what_shapes_the_tree_and_no_secret() -> None:

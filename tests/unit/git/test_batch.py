@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
+from hashlib import sha1
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,36 @@ def test_many(repository: Repository, opened: Open) -> None:
     batch = opened(many=True)
     batch.feed(ids)
     assert [batch.whole(batch.answer(each)) for each in ids] == [b"%d" % number for number in range(3000)]
+
+
+NAME = sha1(b"blob 4\0good").hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("arrived", "expected"),
+    [
+        pytest.param(f"{NAME} blob 4\ngood\n", b"good", id="all of it"),
+        pytest.param(f"{NAME} blob 4\ngood\n{NAME} blob", b"good", id="and more"),
+        pytest.param("", None, id="nothing"),
+        pytest.param(f"{NAME} blob", None, id="a part of its first line"),
+        pytest.param(f"{NAME} blob 4\ngoo", None, id="a part of it"),
+        pytest.param(f"{NAME} blob 4\ngood", None, id="all but its end"),
+        pytest.param(f"{NAME} blob 4\ngoodness\n", None, id="more than it said"),
+        pytest.param(f"{NAME} blob 4\nevil\n", None, id="other bytes"),
+        pytest.param(f"{NAME} tree 4\ngood\n", None, id="another kind"),
+        pytest.param(f"{'12' * 20} blob 4\ngood\n", None, id="another object"),
+        pytest.param(f"{NAME} missing\n", None, id="missing"),
+        pytest.param(f"{NAME} blob -4\ngood\n", None, id="no number"),
+        pytest.param(f"{NAME} blob {'9' * 5000}\ngood\n", None, id="a number without an end"),
+    ],
+)
+def test_what_has_arrived_is_taken_at_once(arrived: str, expected: bytes | None, opened: Open) -> None:
+    batch = opened()
+    batch._buffer = b"before" + arrived.encode()
+    batch._at = len(b"before")
+    assert batch.at_hand(NAME, "blob") == expected
+    read = f"{NAME} blob 4\ngood\n" if expected else ""
+    assert batch._at == len(b"before" + read.encode())  # what is not taken is left for the careful way
 
 
 def test_what_is_not_there(repository: Repository, opened: Open) -> None:

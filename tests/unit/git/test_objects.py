@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from contextlib import closing
 from pathlib import Path
 
@@ -39,6 +40,15 @@ def test_blobs_in_their_order(count: int, repository: Repository, tmp_path: Path
     with closing(copied(repository, tmp_path)) as objects:
         found = [b"".join(content.chunks) for content in objects.blobs(ids)]
     assert found == [b"%d" % number for number in range(count)]
+
+
+@pytest.mark.parametrize("count", [3, 600])
+def test_one_with_other_bytes_among_many(count: int, repository: Repository, tmp_path: Path) -> None:
+    ids = [repository.blob(b"%d" % number) for number in range(count)]
+    repository.damage(ids[-1], zlib.compress(b"blob 4\0evil"))
+    with closing(copied(repository, tmp_path)) as objects:
+        error = refusal(CorruptArchiveError, "corrupt-archive", list, objects.blobs(ids))
+    assert ids[-1] in error.message
 
 
 @pytest.mark.parametrize("count", [3, 600])

@@ -95,6 +95,11 @@ def test_the_users_own_configuration_leads_anywhere(url: str, config: str, tmp_p
     assert found(url, tmp_path, from_kind="public", config=config) == Reach()
 
 
+def test_a_proxy_that_only_git_can_use(tmp_path: Path) -> None:
+    socks = NetSettings(proxies={"https": "socks5h://127.0.0.1:1"})
+    assert found("https://nobody.invalid/r", tmp_path, from_kind="public", settings=socks) == Reach()
+
+
 def test_behind_a_proxy_names_are_the_proxys(tmp_path: Path) -> None:
     assert found("https://nobody.invalid/r", tmp_path, from_kind=None, settings=PROXIED) == Reach()
     for host in ("169.254.169.254", "localhost", "a.localhost", "localhost."):

@@ -58,6 +58,12 @@ def test_a_failure(error: BaseException, code: str, said: str) -> None:
     assert made.hint
 
 
+def test_whom_the_request_was_for_is_named() -> None:
+    made = failure(pooled(NO_NAME), "registry.example\x1b[2J")
+    assert made.message.startswith("the connection to registry.example")
+    assert "\x1b" not in made.message
+
+
 def test_causes_in_a_circle_end() -> None:
     one, two = OSError("one"), OSError("two")
     one.__context__, two.__context__ = two, one

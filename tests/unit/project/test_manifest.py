@@ -94,7 +94,9 @@ def test_where_modules_go_by_default() -> None:
         pytest.param(
             '[modules.vpc]\nsource = "./x"\ndest = "../x"', "dest: '../x' does not lie", "modules/vpc", id="dest"
         ),
-        pytest.param('[modules.con]\nsource = "./x"', "[modules.con]: there is no dest, and 'con'", "dest", id="a device"),
+        pytest.param(
+            '[modules.con]\nsource = "./x"', "[modules.con]: there is no dest, and 'con'", "dest", id="a device"
+        ),
         pytest.param('[defaults]\nregistry = "https://h"', "registry: 'https://h'", "HOST", id="a registry"),
         pytest.param('[mirrors]\n"oci://a" = "https://b"', "[mirrors]: 'https://b' cannot", "scheme", id="a mirror"),
         pytest.param("[mirrors]\na = 1", "[mirrors]: a is not a string", None, id="a mirror that is no string"),

@@ -1,0 +1,203 @@
+"""A getter as the core calls it: defaults for what was left out, checks on what comes back."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeGuard
+
+from getmodules.arguments import Arguments
+from getmodules.bound import strings_of
+from getmodules.errors import AddressError
+from getmodules.model import (
+    CORE_ARGUMENTS,
+    Blob,
+    Demand,
+    Elsewhere,
+    Layers,
+    Members,
+    PackageAddress,
+    Pin,
+    Unchanged,
+    Want,
+)
+from getmodules.plugins import Plugin
+from getmodules.ports import Context, Fetched
+from getmodules.redact import printable, redact
+from getmodules.soundness import bounded_names, is_sound_blob, is_sound_demand, is_url, reads_back
+from getmodules.values import replace, valueclass
+
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
+
+
+@valueclass
+class BoundGetter:
+    plugin: Plugin
+    offer: Any
+    schemes: tuple[str, ...]
+    #: ``None``: arguments belong to the URL, so any is allowed.
+    arguments: frozenset[str] | None
+    core_arguments: frozenset[str]
+    local: bool
+    #: Whether what it brings may be of another URL than what it was asked for.
+    sends_on: bool = True
+    #: Which argument takes a name of ``versions``; ``None`` where there are none.
+    version_argument: str | None = None
+    #: Whether it gives an identity without fetching, so that an address of its own may be pinned.
+    resolves: bool = True
+
+    def check(self, package: PackageAddress) -> PackageAddress:
+        self._check_argument_names(package)
+        checked = self._optional("check", package)
+        if checked is None:
+            return package
+        if not self._is_sound(checked) or checked.arguments != package.arguments:
+            raise self.plugin.guard.violation(
+                "check must return a PackageAddress of its own with the same arguments, or None"
+            )
+        if checked.url != package.url and not is_url(checked.url):
+            raise self.plugin.guard.violation(f"check returned what is no URL: {printable(redact(checked.url))!r}")
+        return checked
+
+    def _is_sound(self, package: Any) -> TypeGuard[PackageAddress]:
+        if type(package) is not PackageAddress or package.getter not in self.schemes:
+            return False
+        fields: tuple[Any, ...] = (package.url, package.arguments, package.forced)
+        return tuple(map(type, fields)) == (str, Arguments, bool)
+
+    def _check_argument_names(self, package: PackageAddress) -> None:
+        for name in package.arguments:
+            if name in CORE_ARGUMENTS:
+                if name not in self.core_arguments:
+                    raise AddressError(f"{name}= has no meaning for {package.getter} addresses")
+            elif self.arguments is not None and name not in self.arguments:
+                known = ", ".join(sorted(self.arguments | self.core_arguments)) or "none"
+                raise AddressError(
+                    f"{package.getter} addresses have no argument {printable(name)!r}", hint=f"arguments: {known}"
+                )
+
+    def demands(self, package: PackageAddress) -> tuple[Demand, ...]:
+        result = self._optional("demands", package)
+        demands: tuple[Any, ...] = () if result is None else self.plugin.guard.collect("demands", result)
+        if not all(map(is_sound_demand, demands)):
+            raise self.plugin.guard.violation("demands must yield Demand values, those of bytes with a digest")
+        return demands
+
+    def resolve(self, package: PackageAddress, context: Context) -> Pin | Elsewhere | None:
+        result = self._optional("resolve", context.mirrors.asked(package), context)
+        if result is None:
+            return None
+        if isinstance(result, Elsewhere):
+            return self._elsewhere(result, "resolve")
+        if not isinstance(result, Pin):
+            raise self.plugin.guard.violation(f"resolve returned {type(result).__name__}, not a Pin, Elsewhere or None")
+        if type(result.id) is not str or not result.id or not result.id.isprintable():
+            raise self.plugin.guard.violation("resolve returned a Pin without an id")
+        self._check_pinned(result.package)
+        meant = context.mirrors.meant(package, result.package)
+        return replace(result, package=meant, digests=self._digests("a Pin", result.digests))
+
+    def _digests(self, owner: str, given: Any) -> dict[str, str]:
+        digests: dict[Any, Any] = self.plugin.guard.call(f"the digests of {owner}", dict, given)
+        if not all(type(text) is str and text.isprintable() for pair in digests.items() for text in pair):
+            raise self.plugin.guard.violation(f"the digests of {owner} must map plain strings to plain strings")
+        return digests
+
+    def _check_pinned(self, package: PackageAddress) -> None:
+        if not self._is_sound(package):
+            raise self.plugin.guard.violation("resolve returned a Pin of no package of its own")
+        try:
+            if not reads_back(package) or package.arguments.only(*CORE_ARGUMENTS) or not is_url(package.url):
+                raise AddressError("it is no URL, or its arguments are not what they look like")
+            self.check(package)
+        except AddressError as error:
+            raise self.plugin.guard.violation(
+                f"resolve returned a Pin whose address cannot be used: {error.message}"
+            ) from error
+
+    def repository(self, package: PackageAddress, context: Context) -> Any:
+        """What packages of this kind can be published to: a repository as :mod:`getmodules.oci` knows them."""
+        found = self._optional("repository", package, context)
+        if found is None:
+            raise AddressError(
+                f"{package.getter} addresses name nothing that can be published to or looked into",
+                hint="oci://HOST/REPOSITORY and oci-layout::DIRECTORY can",
+            )
+        return found
+
+    def versions(self, package: PackageAddress, context: Context) -> tuple[str, ...]:
+        """The names under which versions of ``package`` may be had."""
+        found = self._optional("versions", context.mirrors.asked(package), context)
+        return self.plugin.guard.call("versions", bounded_names, found or (), context.checkpoint)
+
+    def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:
+        asked = replace(pin, package=context.mirrors.asked(pin.package))
+        result = self.plugin.guard.ask("fetch", self.offer, "fetch", asked, wants, context)
+        if isinstance(result, Blob):
+            return self._blob(result)
+        if isinstance(result, Layers):
+            return self._layers(result)
+        if isinstance(result, Unchanged):
+            return result
+        if isinstance(result, Members):
+            return Members(
+                self.plugin.guard.members("fetch", result.items),
+                strict=result.strict is True,
+                digests=self._digests("Members", result.digests),
+            )
+        if isinstance(result, Elsewhere):
+            if pin.id is not None:
+                raise self.plugin.guard.violation("fetch returned Elsewhere after resolve had given an identity")
+            return self._elsewhere(result, "fetch")
+        raise self.plugin.guard.violation(
+            f"fetch returned {type(result).__name__}, not a Blob, Layers, Members, Elsewhere or Unchanged"
+        )
+
+    def _elsewhere(self, result: Elsewhere, where: str) -> Elsewhere:
+        if not self.sends_on:
+            raise self.plugin.guard.violation(f"{where} returned an Elsewhere, and sends_on is false")
+        if not isinstance(result.address, str):
+            raise self.plugin.guard.violation(f"{where} returned an Elsewhere whose address is not a string")
+        if result.check_address is not None and not callable(result.check_address):
+            raise self.plugin.guard.violation(f"{where} returned an Elsewhere whose check_address cannot be called")
+        return result
+
+    def _blob(self, blob: Blob) -> Blob:
+        if not is_sound_blob(blob):
+            raise self.plugin.guard.violation("fetch returned a Blob with fields of wrong types")
+        return replace(blob, chunks=self.plugin.guard.chunks("fetch", blob.chunks), validator=dict(blob.validator))
+
+    def _layers(self, layers: Layers) -> Layers:
+        blobs: tuple[Any, ...] = self.plugin.guard.collect("the blobs of Layers", layers.blobs)
+        if not blobs or not all(isinstance(blob, Blob) and blob.format is not None for blob in blobs):
+            raise self.plugin.guard.violation("fetch returned Layers that are not Blobs with a format")
+        return Layers(blobs=tuple(self._blob(blob) for blob in blobs))
+
+    def _optional(self, method: str, *arguments: object) -> Any:
+        function = self.plugin.guard.call(method, getattr, self.offer, method, None)
+        return None if function is None else self.plugin.guard.call(method, function, *arguments)
+
+
+def bind_getter(plugin: Plugin, offer: Any) -> BoundGetter:
+    schemes = strings_of(plugin, offer, "schemes")
+    for scheme in schemes:
+        if not _SCHEME.fullmatch(scheme):
+            raise plugin.guard.violation(f"{printable(scheme)!r} is not a scheme (a-z, then a-z 0-9 + . -)")
+    arguments: frozenset[str] | None = frozenset()
+    if hasattr(offer, "arguments"):
+        arguments = None if offer.arguments is None else frozenset(strings_of(plugin, offer, "arguments"))
+    core_arguments = frozenset(CORE_ARGUMENTS)
+    if hasattr(offer, "core_arguments"):
+        core_arguments = frozenset(strings_of(plugin, offer, "core_arguments"))
+        if not core_arguments <= set(CORE_ARGUMENTS):
+            raise plugin.guard.violation(f"core_arguments can only be {', '.join(CORE_ARGUMENTS)}")
+    return BoundGetter(
+        plugin=plugin,
+        offer=offer,
+        schemes=schemes,
+        arguments=arguments,
+        core_arguments=core_arguments,
+        local=getattr(offer, "local", False) is True,
+        sends_on=getattr(offer, "sends_on", True) is not False,
+        version_argument=getattr(offer, "version_argument", None),
+        resolves=hasattr(offer, "resolve"),
+    )
