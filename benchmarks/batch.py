@@ -137,8 +137,10 @@ def measure(rivals: Sequence[Installer], rounds: int, here: Site) -> list[Measur
                 times[turn].append((time.perf_counter() - began, _processor_seconds() - busy))
                 traffic[turn] = here.traffic()
         print(f"  round {number + 1} of {rounds}", end="\r", file=sys.stderr)
-    medians = [map(median, zip(*taken, strict=True)) for taken in times]
-    return [Measured(*both, *counted) for both, counted in zip(medians, traffic, strict=True)]
+    return [
+        Measured(median(seconds for seconds, _ in taken), median(busy for _, busy in taken), *counted)
+        for taken, counted in zip(times, traffic, strict=True)
+    ]
 
 
 def _processor_seconds() -> float:

@@ -1,6 +1,6 @@
-"""Who installs the modules of a batch: ``getmodules install``; ``terraform get`` or ``tofu get``; their strategy, replayed.
+"""Who installs the modules of a batch: ``getmodules install``, ``terraform get``, ``tofu get``, or the replayed strategy.
 
-That is: one package after the other; a repository as a full clone, an archive with a question before it; and
+The strategy: one package after the other; a repository as a full clone, an archive with a question before it; and
 every module a whole package, however many are of the same one.
 """
 

@@ -28,7 +28,7 @@ from getmodules.catalog import Catalog
 from getmodules.content import Content, Place, close, receive
 from getmodules.deadline import Deadline
 from getmodules.detection import is_local
-from getmodules.errors import ContentError, CorruptArchiveError, FetchError, GetModulesError
+from getmodules.errors import ContentError, CorruptArchiveError, FetchError, GetModulesError, InstallError
 from getmodules.expected import expected_checksum
 from getmodules.journey import module_address
 from getmodules.limits import Limits
@@ -74,6 +74,10 @@ class Means:
     trouble: Trouble = field(default_factory=Trouble, repr=False)
     hands: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(os.cpu_count() or 1), repr=False)
     syncs: SharedSync = field(default_factory=SharedSync, repr=False)
+
+    def checkpoint(self) -> None:
+        if self.cancelled.is_set():
+            raise InstallError("cancelled", part="cancelled")
 
     def unpacking(self, content: Content) -> AbstractContextManager[object]:
         """No more at once than there are processors: threads that only compute get in each other's way.
@@ -176,6 +180,7 @@ def _attempt(request: Request, means: Means, torn: threading.Event) -> tuple[Ins
     with ExitStack() as stack:
         sites: list[_Site] = []
         for want in request.wants:
+            means.checkpoint()
             with results.noted(want):
                 staging = Staging.beside(
                     want.dest, force=want.force, source_root=source_root, sweeper=means.sweeper, syncs=means.syncs

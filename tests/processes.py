@@ -7,7 +7,9 @@ import functools
 import inspect
 import os
 import shutil
+import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +24,8 @@ ORDINARY = 65534
 USERS = ("root", "ordinary") if os.geteuid() == 0 else ("ordinary",)
 SKIPPED = 77
 FAILED = 99
+#: Seconds. Nothing that a test has a child do takes as long.
+PATIENCE = 240
 
 _CLONE_NEWNS, _MS_BIND, _MS_REC, _MS_PRIVATE, _MS_RDONLY, _MS_REMOUNT = 0x20000, 4096, 16384, 1 << 18, 1, 32
 
@@ -44,8 +48,15 @@ def start(work: Callable[[], int | None]) -> int:
 
 
 def wait(pid: int) -> int:
-    """The exit code of a child; negative is the signal that ended it."""
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    """The exit code of a child; negative is the signal that ended it, ours if it does not end by itself."""
+    overdue = time.monotonic() + PATIENCE
+    while (ended := os.waitpid(pid, os.WNOHANG))[0] == 0:
+        if time.monotonic() > overdue:
+            os.kill(pid, signal.SIGKILL)
+            ended = os.waitpid(pid, 0)
+            break
+        time.sleep(0.002)
+    return os.waitstatus_to_exitcode(ended[1])
 
 
 def run(work: Callable[[], int | None]) -> int:

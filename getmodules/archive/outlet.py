@@ -109,7 +109,7 @@ class Selection:
         near = [name for name in names if name.endswith(self._below[:-1])][:3]
         near += [name for name in difflib.get_close_matches(self.subdir, names) if name not in near]
         if near:
-            return "did you mean " + " or ".join(repr(printable(name)) for name in near[:3])
+            return "did you mean " + " or ".join(repr(printable(name)) for name in near[:3]) + "?"
         top = sorted(name for name in names if "/" not in name)[:5]
         return "its directories: " + ", ".join(printable(name) for name in top) if top else None
 

@@ -68,10 +68,11 @@ def _as_json(module: OutdatedModule) -> dict[str, object]:
 
 def _as_text(module: OutdatedModule) -> str:
     said = []
-    if module.newest:
-        said.append(f"{module.version} -> {module.newest}")
+    newer = f"{module.version} -> {module.newest}" if module.newest else module.version
     if module.latest and module.latest != module.newest:
-        said.append(f"{module.version}, and {module.latest} exists")
+        said.append(f"{newer}, and {module.latest} exists")
+    elif module.newest:
+        said.append(f"{newer}")
     if module.moved:
         said.append(f"moved from {module.current} to {module.moved}")
     return f"{module.name}: {'; '.join(said)}"

@@ -84,9 +84,10 @@ def tree_entries(tree: bytes, id_bytes: int) -> Iterator[TreeEntry]:
 
 
 def _mode(raw: bytes) -> int | None:
-    if _FILE_MODE.fullmatch(raw):
+    mode = _MODES.get(raw)
+    if mode is None and _FILE_MODE.fullmatch(raw):
         return Mode.EXECUTABLE if int(raw, 8) & _OWNER_EXECUTES else Mode.FILE
-    return _MODES.get(raw)
+    return mode
 
 
 def _check_name(name: str) -> None:

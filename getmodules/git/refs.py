@@ -97,7 +97,7 @@ class Refs:
         wanted = ref.removeprefix("refs/").removeprefix("tags/").removeprefix("heads/")
         near = difflib.get_close_matches(wanted, short[:_COMPARED], cutoff=0.5)
         if near:
-            return "did you mean " + " or ".join(repr(printable(name)) for name in dict.fromkeys(near))
+            return "did you mean " + " or ".join(repr(printable(name)) for name in dict.fromkeys(near)) + "?"
         return (
             "there are, for example: " + ", ".join(map(printable, list(dict.fromkeys(short))[:_NAMED]))
             if short

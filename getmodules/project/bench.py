@@ -39,8 +39,7 @@ class Bench:
         return detect(source, self.means.catalog, base=os.fspath(self.place.directory), registry=self.registry).address
 
     def checkpoint(self) -> None:
-        if self.means.cancelled.is_set():
-            raise InstallError("cancelled", part="cancelled")
+        self.means.checkpoint()
 
     @property
     def state(self) -> State:

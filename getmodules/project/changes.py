@@ -47,7 +47,7 @@ class Removal:
     def edited(self, path: Path) -> Manifest:
         text = read_text(path)
         if text is None:
-            raise ConfigError(f"there is no {shown_path(path)}")
+            raise ConfigError(f"there is no {shown_path(path)}", hint="--manifest FILE names one that lies elsewhere")
         self._text = without_module(text, self.name, path)
         return parse_manifest(self._text, path)
 

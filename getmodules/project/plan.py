@@ -58,7 +58,7 @@ def compare(manifest: Manifest, lock: Lock | None, strays: Container[str] = ()) 
     """``strays`` are modules whose locked package is not of their source: as if that had been edited."""
     locked = {} if lock is None else lock.modules
     standings: dict[str, Standing] = {}
-    reasons: list[str] = [] if lock is not None or not manifest.modules else ["there is none"]
+    reasons: list[str] = [] if lock is not None or not manifest.modules else [f"there is no {LOCK_NAME}"]
     for name, entry in manifest.modules.items():
         known = locked.get(name)
         edited = [] if known is None else list(_edited(entry, known))

@@ -45,4 +45,4 @@ def test_a_glob_means_one_directory(paths: list[str], code: str) -> None:
 def test_the_hint_is_near_and_printable() -> None:
     directories = ["modules/vpc", "modules/vpn", "x/\x1b[31m", "repo-1.0/modules/vcp"]
     error = refusal(SubdirectoryNotFoundError, "subdirectory-not-found", Selection("modules/vcp").finish, directories)
-    assert error.hint == "did you mean 'repo-1.0/modules/vcp' or 'modules/vpn' or 'modules/vpc'"
+    assert error.hint == "did you mean 'repo-1.0/modules/vcp' or 'modules/vpn' or 'modules/vpc'?"

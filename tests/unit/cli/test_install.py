@@ -50,7 +50,7 @@ def test_failures_decide_the_exit_code(project: Project) -> None:
 def test_locked(project: Project) -> None:
     refused = call("install", "--locked", environ=NO_CACHE)
     assert (refused.code, refused.out) == (5, "")
-    assert "getmodules.lock does not say what the manifest says: there is none" in refused.err
+    assert "getmodules.lock does not say what the manifest says: there is no getmodules.lock" in refused.err
 
 
 def test_quiet(project: Project) -> None:

@@ -54,7 +54,7 @@ def test_upgrade(project: Project) -> None:
 
 
 def test_check(project: Project) -> None:
-    assert call("lock", "--check", environ=NO_CACHE)[:] == (5, "stale  there is none\nstale  net is new\n", "")
+    assert call("lock", "--check", environ=NO_CACHE)[:] == (5, "stale  there is no getmodules.lock\nstale  net is new\n", "")
     call("lock", environ=NO_CACHE)
     assert call("lock", "--check", environ=NO_CACHE)[:] == (0, "the lock is up to date\n", "")
     project.write("src/net/net.tf", "newer")

@@ -33,7 +33,7 @@ def test_what_is_told(project: Project) -> None:
             registry.push_module("acme/vpc", version, {"main.tf": version})
         assert call("outdated", environ=NO_CACHE)[:] == (
             0,
-            "vpc: 1.0.0 -> 1.1.0; 1.0.0, and 2.0.0 exists\ntag: 1.0.0, and 2.0.0 exists\n",
+            "vpc: 1.0.0 -> 1.1.0, and 2.0.0 exists\ntag: 1.0.0, and 2.0.0 exists\n",
             "",
         )
         modules = call("outdated", "--json", environ=NO_CACHE).object["modules"]

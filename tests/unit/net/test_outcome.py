@@ -100,12 +100,14 @@ def in_seconds(seconds: int) -> str:
         pytest.param("0", 0, 0, id="at once"),
         pytest.param("17", 17, 17, id="seconds"),
         pytest.param("9" * 400, 999_999_999, 999_999_999, id="more digits than a number has"),
-        pytest.param(in_seconds(3600), 3500, 3600, id="a date"),
-        pytest.param(in_seconds(-3600), 0, 0, id="a date that has passed"),
+        pytest.param(3600, 3500, 3600, id="a date"),
+        pytest.param(-3600, 0, 0, id="a date that has passed"),
     ],
 )
-def test_how_long_to_wait(value: str, least: float, most: float) -> None:
-    with answered("503 No", Retry_After=value) as answer:
+def test_how_long_to_wait(value: str | int, least: float, most: float) -> None:
+    # A date is one of now: tests are collected long before the last of them runs.
+    said = value if isinstance(value, str) else in_seconds(value)
+    with answered("503 No", Retry_After=said) as answer:
         wait = retry_after(answer)
     assert wait is not None
     assert least <= wait <= most

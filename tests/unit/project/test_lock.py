@@ -134,7 +134,7 @@ def test_a_lock_that_holds(project: Project, registry: Registry) -> None:
 
 def test_what_is_stale(project: Project) -> None:
     project.wants(net="./src//net")
-    assert _check(project).stale == ("there is none", "net is new")
+    assert _check(project).stale == ("there is no getmodules.lock", "net is new")
     _lock(project)
     project.wants(net="./src", packed="./pkg.zip")
     report = _check(project)

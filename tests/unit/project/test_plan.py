@@ -97,7 +97,7 @@ def test_new_and_left_over() -> None:
 
 
 def test_without_a_lock() -> None:
-    assert subject.compare(_manifest(ENTRY), None).reasons == ("there is none", "vpc is new")
+    assert subject.compare(_manifest(ENTRY), None).reasons == ("there is no getmodules.lock", "vpc is new")
     assert subject.compare(_manifest(), None).in_step
 
 
