@@ -1,4 +1,4 @@
-"""Who installs the modules of a batch: ``getmodules install``, ``terraform get``, ``tofu get``, or the replayed strategy.
+"""Who installs the modules of a batch: ``getmodules install``, ``terraform get``, ``tofu get``, or their strategy replayed.
 
 The strategy: one package after the other; a repository as a full clone, an archive with a question before it; and
 every module a whole package, however many are of the same one.

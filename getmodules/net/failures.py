@@ -48,9 +48,13 @@ def failure(error: BaseException, host: str = "") -> FetchError:
     if timed_out or any(isinstance(each, TimeoutError) for each in _chain(error)):
         return timeout("the server said nothing for too long")
     whom = f" to {printable(host, 300)}" if host else ""
-    return NetworkError(
-        f"the connection{whom} failed: {said}", hint="is the network there, and the host spelled right?"
-    )
+    hint = "is the network there, and the host spelled right?"
+    if any(isinstance(each, urllib3.exceptions.ProxyError) for each in _chain(error)):
+        whom = f"{whom} through a proxy"
+        hint = "is the proxy right that https_proxy, http_proxy or all_proxy names?"
+    elif any(isinstance(each, ssl.SSLError) for each in _chain(error)):
+        hint = "does the server speak TLS at this port?"
+    return NetworkError(f"the connection{whom} failed: {said}", hint=hint)
 
 
 def _no_tunnel(status: str) -> FetchError:

@@ -54,7 +54,8 @@ def test_upgrade(project: Project) -> None:
 
 
 def test_check(project: Project) -> None:
-    assert call("lock", "--check", environ=NO_CACHE)[:] == (5, "stale  there is no getmodules.lock\nstale  net is new\n", "")
+    stale = "stale  there is no getmodules.lock\nstale  net is new\n"
+    assert call("lock", "--check", environ=NO_CACHE)[:] == (5, stale, "")
     call("lock", environ=NO_CACHE)
     assert call("lock", "--check", environ=NO_CACHE)[:] == (0, "the lock is up to date\n", "")
     project.write("src/net/net.tf", "newer")

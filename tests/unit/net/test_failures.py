@@ -64,6 +64,20 @@ def test_whom_the_request_was_for_is_named() -> None:
     assert "\x1b" not in made.message
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        pytest.param(pooled(REFUSED), "host spelled right", id="the host"),
+        pytest.param(pooled(urllib3.exceptions.ProxyError("no proxy", REFUSED)), "https_proxy", id="the proxy"),
+        pytest.param(pooled(ssl.SSLError(1, "wrong version number")), "speak TLS", id="no TLS"),
+    ],
+)
+def test_the_hint_is_about_what_failed(error: BaseException, said: str) -> None:
+    made = failure(error, "h")
+    assert said in (made.hint or "")
+    assert ("through a proxy" in made.message) == (said == "https_proxy")
+
+
 def test_causes_in_a_circle_end() -> None:
     one, two = OSError("one"), OSError("two")
     one.__context__, two.__context__ = two, one
