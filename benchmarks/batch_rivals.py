@@ -1,6 +1,6 @@
-"""Who installs the modules of a batch: ``getmodules install``, ``terraform get``, ``tofu get``, or their strategy replayed.
+"""Who installs the modules of a batch: ``getmodules install``, ``terraform get``, ``tofu get``, or what they would do.
 
-The strategy: one package after the other; a repository as a full clone, an archive with a question before it; and
+That is: one package after the other; a repository as a full clone, an archive with a question before it; and
 every module a whole package, however many are of the same one.
 """
 

@@ -127,6 +127,8 @@ class Catalog:
             hints.append(f"pip install {KNOWN_DISTRIBUTIONS[scheme]}")
         if near := difflib.get_close_matches(scheme, self.getters.names, n=1):
             hints.append(f"did you mean {near[0]}?")
+        if scheme == "ssh" and "git" in self.getters:
+            hints.append("a git repository behind ssh is written git::ssh://…")
         for plugin in self.plugins:
             if plugin.error is not None:
                 hints.append(f"a plugin did not load: {plugin.error.message}")

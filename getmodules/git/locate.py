@@ -23,6 +23,9 @@ from getmodules.redact import printable
 #: Not a repository, and nothing can be put there.
 _NOWHERE = Path(os.devnull) / "none"
 
+#: Who wants all refs has them one round trip earlier without version 2, which must be asked for them.
+_ALL_AT_ONCE = (("protocol.version", "0"),)
+
 
 class Located(NamedTuple):
     commit: str
@@ -62,7 +65,7 @@ def refs_of(remote: Remote, context: Context) -> Refs:
 def _list(remote: Remote, git: Git) -> Refs:
     with _place(remote, git.context) as directory, connected(remote, git, directory) as connection:
         asked = ["ls-remote", "--symref", "--end-of-options", REMOTE]
-        done = connection.run(git, asked, directory, patience=connection.patience())
+        done = connection.run(git, asked, directory, _ALL_AT_ONCE, patience=connection.patience())
         if done.code != 0:
             git.check_version(connection.environment(directory))
             raise failure(done.said, connection.story("git ls-remote of"))

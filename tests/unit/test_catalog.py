@@ -147,6 +147,7 @@ def test_progress_by_name() -> None:
         ("gs", "pip install getmodules-gcs"),
         ("hg", "pip install getmodules-hg"),
         ("htp", "did you mean http?"),
+        ("ssh", "git::ssh://"),
         ("nothing-like-it", "known schemes: file, git, http, https, oci, oci-layout"),
     ],
 )

@@ -193,6 +193,22 @@ def test_an_exception_in_progress_cancels_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_cancelled_operation_makes_no_more_places(tmp_path: Path) -> None:
+    """Of a package with thousands of modules, that alone takes seconds."""
+    cancelled = threading.Event()
+    cancelled.set()
+    getter = FakeGetter(answer=lambda *_: blob(ZIP))
+    client = client_with(getter)
+    means = Means(catalog=client.catalog, limits=Limits(), progress=Progress(), cancelled=cancelled)
+    request = Request(
+        package=client.detect("fake://h/p.zip").package, wants=(Want(subdir="", dest=tmp_path / "a" / "d"),)
+    )
+    with pytest.raises(GetModulesError) as caught:
+        install(request, means)
+    assert (caught.value.code, getter.asked) == ("install/cancelled", [])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_cancelled_operation_stops_at_the_next_piece(tmp_path: Path) -> None:
     cancelled = threading.Event()
 
