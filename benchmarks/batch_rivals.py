@@ -1,4 +1,4 @@
-"""Who installs the modules of a batch: ``getmodules install``, ``terraform get``, ``tofu get``, or what they would do.
+"""Who installs a batch: ``getmodules install``, ``terraform get``, ``tofu get``, or the strategy of the two, replayed.
 
 That is: one package after the other; a repository as a full clone, an archive with a question before it; and
 every module a whole package, however many are of the same one.

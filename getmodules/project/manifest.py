@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 
+from getmodules.archive.paths import fold
 from getmodules.config import registry_from
 from getmodules.demands import of_expectation
 from getmodules.errors import ConfigError
@@ -62,6 +63,8 @@ class Place:
     @classmethod
     def at(cls, manifest: Path) -> Place:
         """``manifest`` is the file, or the directory that it is in."""
+        if fold(manifest.name) == LOCK_NAME:  # one file cannot be both: the lock would be written over
+            raise ConfigError(f"{LOCK_NAME} is the lock, and no manifest", hint=f"as in {MANIFEST_NAME}")
         return cls(manifest=manifest / MANIFEST_NAME if manifest.is_dir() else manifest)
 
     @property

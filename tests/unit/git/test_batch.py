@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from hashlib import sha1
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ def repository(tmp_path: Path) -> Repository:
 def opened(repository: Repository, tmp_path: Path) -> Iterator[Open]:
     batches: list[Batch] = []
 
-    def make(*, many: bool = False, **more: object) -> Batch:
+    def make(*, many: bool = False, **more: Any) -> Batch:
         batches.append(Batch(a_store_of(repository, tmp_path), a_git(**more), many=many))
         return batches[-1]
 
