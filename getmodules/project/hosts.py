@@ -137,12 +137,15 @@ def _check_variable(host: Host, table: Table) -> None:
     if name is None:
         return
     if not _VARIABLE.fullmatch(name):
-        table.refuse("token_variable", f"is no name of a variable: {printable(name, 80)!r}", "as in ACME_TOKEN")
-    if "TOKEN" not in name:
+        table.refuse(
+            "token_variable", f"is no name of a variable: {printable(name, 80)!r}", "as in GETMODULES_ACME_TOKEN"
+        )
+    if not name.startswith("GETMODULES_"):
         table.refuse(
             "token_variable",
-            f"names {name}, which does not call itself a token",
-            "the name of the variable must have TOKEN in it, so that no manifest sends other secrets away",
+            f"names {name}, which may be meant for others",
+            "its name must begin with GETMODULES_, so that no manifest sends other secrets away: "
+            f"set GETMODULES_{name} to it",
         )
     if name.startswith(TOKEN_PREFIX) and name != host.own_variable:
         table.refuse("token_variable", f"names {name}, which is the token of another host")

@@ -62,22 +62,28 @@ def test_what_the_caller_says_comes_first(files: Path) -> None:
     ],
 )
 def test_a_token_is_put_where_it_is_looked_for(host: str, variable: str) -> None:
-    around = _around(f'[hosts."{host}"]\ntoken_variable = "ACME_TOKEN"')
-    assert around.environ({"ACME_TOKEN": "s3cr3t", "A": "b"}) == {"ACME_TOKEN": "s3cr3t", "A": "b", variable: "s3cr3t"}
-    assert around.environ({"ACME_TOKEN": "s3cr3t", variable: "nearer"})[variable] == "nearer"
+    around = _around(f'[hosts."{host}"]\ntoken_variable = "GETMODULES_ACME_TOKEN"')
+    assert around.environ({"GETMODULES_ACME_TOKEN": "s3cr3t", "A": "b"}) == {
+        "GETMODULES_ACME_TOKEN": "s3cr3t",
+        "A": "b",
+        variable: "s3cr3t",
+    }
+    assert around.environ({"GETMODULES_ACME_TOKEN": "s3cr3t", variable: "nearer"})[variable] == "nearer"
     assert around.environ({}) == {}
 
 
 def test_what_the_manifest_decides_is_told() -> None:
-    around = _around('[hosts."a.example"]\ntoken_variable = "A_TOKEN"\n[hosts."b.example"]\nplain_http = true')
+    around = _around(
+        '[hosts."a.example"]\ntoken_variable = "GETMODULES_A_TOKEN"\n[hosts."b.example"]\nplain_http = true'
+    )
     seen = Recorder()
-    around.tell({"A_TOKEN": "s3cr3t"}, seen)
+    around.tell({"GETMODULES_A_TOKEN": "s3cr3t"}, seen)
     assert seen.events == [
-        ("notice", "A_TOKEN is the token for a.example: getmodules.toml says so"),
+        ("notice", "GETMODULES_A_TOKEN is the token for a.example: getmodules.toml says so"),
         ("notice", "b.example is spoken to without TLS: getmodules.toml says so"),
     ]
     quiet = Recorder()
-    _around('[hosts."a.example"]\ntoken_variable = "A_TOKEN"').tell({}, quiet)
+    _around('[hosts."a.example"]\ntoken_variable = "GETMODULES_A_TOKEN"').tell({}, quiet)
     assert quiet.events == []
 
 
@@ -96,9 +102,7 @@ def test_what_the_manifest_decides_is_told() -> None:
         pytest.param('[hosts."h"]\nclient_key = "k.pem"', "client_key has no client_cert", id="a key alone"),
         pytest.param('[hosts."h"]\nplain_http = 1', "plain_http is not true or false", id="no flag"),
         pytest.param('[hosts."h"]\ntoken_variable = "a b"', "is no name of a variable", id="no variable"),
-        pytest.param(
-            '[hosts."h"]\ntoken_variable = "AWS_SECRET_ACCESS_KEY"', "does not call itself a token", id="another secret"
-        ),
+        pytest.param('[hosts."h"]\ntoken_variable = "GITHUB_TOKEN"', "may be meant for others", id="another secret"),
         pytest.param(
             '[hosts."evil.example"]\ntoken_variable = "GETMODULES_TOKEN_ghcr_io"',
             "of another host",

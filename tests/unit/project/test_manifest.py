@@ -36,7 +36,7 @@ source = "./net"
 
 [hosts."registry.acme.example:5000"]
 plain_http = true
-token_variable = "ACME_TOKEN"
+token_variable = "GETMODULES_ACME_TOKEN"
 
 [mirrors]
 "oci://ghcr.io" = "oci://mirror.acme.example/ghcr"
@@ -57,7 +57,8 @@ def test_all_that_a_manifest_may_say() -> None:
     }
     assert manifest.registry == "registry.acme.example"
     (host,) = manifest.surroundings.hosts
-    assert (host.name, host.plain_http, host.token_variable) == ("registry.acme.example:5000", True, "ACME_TOKEN")
+    assert (host.name, host.plain_http) == ("registry.acme.example:5000", True)
+    assert host.token_variable == "GETMODULES_ACME_TOKEN"
     assert manifest.surroundings.mirrors == {"oci://ghcr.io": "oci://mirror.acme.example/ghcr"}
 
 
