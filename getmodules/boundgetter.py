@@ -199,5 +199,6 @@ def bind_getter(plugin: Plugin, offer: Any) -> BoundGetter:
         local=getattr(offer, "local", False) is True,
         sends_on=getattr(offer, "sends_on", True) is not False,
         version_argument=getattr(offer, "version_argument", None),
-        resolves=hasattr(offer, "resolve"),
+        # Not looked up on the offer itself: to get at it may go wrong, and that is told when it is called.
+        resolves=hasattr(type(offer), "resolve") or "resolve" in getattr(offer, "__dict__", {}),
     )

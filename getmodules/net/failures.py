@@ -27,8 +27,7 @@ _UNSENDABLE = (
 )
 
 
-def failure(error: BaseException, host: str = "") -> FetchError:
-    """``host``: whom the request was for, where it never got an answer."""
+def failure(error: BaseException) -> FetchError:
     if any(isinstance(each, _UNSENDABLE) for each in _chain(error)):
         return NetworkError(
             "the request cannot be sent: its address, a header or the proxy has something in it that is not possible",
@@ -47,10 +46,9 @@ def failure(error: BaseException, host: str = "") -> FetchError:
     timed_out = isinstance(error, (requests.Timeout, urllib3.exceptions.TimeoutError))
     if timed_out or any(isinstance(each, TimeoutError) for each in _chain(error)):
         return timeout("the server said nothing for too long")
-    whom = f" to {printable(host, 300)}" if host else ""
-    hint = "is the network there, and the host spelled right?"
+    whom, hint = "", "is the network there, and the host spelled right?"
     if any(isinstance(each, urllib3.exceptions.ProxyError) for each in _chain(error)):
-        whom = f"{whom} through a proxy"
+        whom = " through a proxy"
         hint = "is the proxy right that https_proxy, http_proxy or all_proxy names?"
     elif any(isinstance(each, ssl.SSLError) for each in _chain(error)):
         hint = "does the server speak TLS at this port?"

@@ -222,7 +222,7 @@ class Wire:
                 raise watch.ended from None
             if isinstance(error, (requests.RequestException, urllib3.exceptions.HTTPError, OSError, UnicodeError)):
                 # Not ``from error``: what the libraries say has the whole URL in it, signatures and all.
-                raise self._unusable_file(url) or failure(error, _place(url)[1]) from None
+                raise self._unusable_file(url) or failure(error) from None
             raise
         finally:
             self._local.watch = self._local.check_address = None

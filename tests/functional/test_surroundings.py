@@ -170,7 +170,9 @@ def test_few_descriptors_for_the_command(most: int, here: Path) -> None:
     assert done.returncode == 1, done
     assert snapshot(here) == before
     if done.stdout:
-        assert json.loads(done.stdout)["error"]["code"] in ("install", "fetch/unreadable")
+        error = json.loads(done.stdout)["error"]
+        # A module that a getter imports when it works may be the one that cannot be opened.
+        assert error["code"] in ("install", "fetch/unreadable") or "Too many open files" in error["message"]
 
 
 # --------------------------------------------------------------------------------------------- the process
