@@ -13,13 +13,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from threading import Event
 from typing import Generic, TypeVar
 
-from getmodules.address import check_url
 from getmodules.errors import GetModulesError
 from getmodules.model import Demand, ModuleAddress, PackageAddress, Request, Want
 from getmodules.pipeline import Means, install_each, resolve_address
 from getmodules.results import Installed, Resolved
+from getmodules.url import check_url
 from getmodules.values import field, valueclass
 
 T = TypeVar("T")
@@ -185,9 +186,13 @@ def _run(names: Sequence[str], tasks: Sequence[_Task[T]], means: Means, pace: Pa
         try:
             while queue or running:
                 for task in queue.due():
-                    future = executor.submit(task.run)
+                    begun = Event()
+                    future = executor.submit(_begin, task, begun, means)
                     running[future] = task
                     future.add_done_callback(ended.put)
+                    # What only computes is done before another thread is needed.
+                    while not begun.wait(_TICK_SECONDS):
+                        means.checkpoint()
                 # Looks up often enough to hear an interrupt.
                 with suppress(Empty):
                     future = ended.get(timeout=_TICK_SECONDS)
@@ -200,6 +205,11 @@ def _run(names: Sequence[str], tasks: Sequence[_Task[T]], means: Means, pace: Pa
             wait(running)
             raise
     return _outcome(names, results)
+
+
+def _begin(task: _Task[T], begun: Event, means: Means) -> _Results[T]:
+    with means.turns.announced(begun.set):
+        return task.run()
 
 
 def _executor(pace: Pace, tasks: int) -> AbstractContextManager[Executor]:

@@ -83,7 +83,8 @@ class BoundGetter:
         return demands
 
     def resolve(self, package: PackageAddress, context: Context) -> Pin | Elsewhere | None:
-        result = self._optional("resolve", context.mirrors.asked(package), context)
+        with context.turns.left():
+            result = self._optional("resolve", context.mirrors.asked(package), context)
         if result is None:
             return None
         if isinstance(result, Elsewhere):
@@ -126,12 +127,14 @@ class BoundGetter:
 
     def versions(self, package: PackageAddress, context: Context) -> tuple[str, ...]:
         """The names under which versions of ``package`` may be had."""
-        found = self._optional("versions", context.mirrors.asked(package), context)
-        return self.plugin.guard.call("versions", bounded_names, found or (), context.checkpoint)
+        with context.turns.left():
+            found = self._optional("versions", context.mirrors.asked(package), context)
+            return self.plugin.guard.call("versions", bounded_names, found or (), context.checkpoint)
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:
         asked = replace(pin, package=context.mirrors.asked(pin.package))
-        result = self.plugin.guard.ask("fetch", self.offer, "fetch", asked, wants, context)
+        with context.turns.left():
+            result = self.plugin.guard.ask("fetch", self.offer, "fetch", asked, wants, context)
         if isinstance(result, Blob):
             return self._blob(result)
         if isinstance(result, Layers):

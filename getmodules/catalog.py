@@ -51,13 +51,10 @@ class Table(Generic[T]):
         for name, plugin, offer in claims:
             self._offers.setdefault(name, offer)
             self._owners.setdefault(name, []).append(plugin)
+        self.names = sorted(self._offers)
 
     def __contains__(self, name: str) -> bool:
         return name in self._offers
-
-    @property
-    def names(self) -> list[str]:
-        return sorted(self._offers)
 
     def __getitem__(self, name: str) -> T:
         owners = self._owners[name]

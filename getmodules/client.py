@@ -24,6 +24,8 @@ from getmodules.projects import Projects
 from getmodules.redact import printable, redact_address
 from getmodules.results import Installed, Resolved
 from getmodules.store.home import Home, directory_from, open_home
+from getmodules.syncing import SharedSync
+from getmodules.turns import Turns
 from getmodules.values import replace
 from getmodules.workshop import temporary_workshops
 
@@ -73,6 +75,8 @@ class Client(Projects):
         self._catalog = _catalog(selection_from(settings, self._without_plugins), self._own_plugins)
         self._registry = registry_from(settings, registry)
         self._sweeper = Sweeper()
+        self._turns = Turns()
+        self._syncs = SharedSync(self._turns)
         self._environ = dict(settings)
         self._store = _Store(_cache_directory(cache_dir, settings) if use_cache else None)
         self._offline = offline
@@ -270,6 +274,8 @@ class Client(Projects):
             limits=limits or self._limits,
             progress=progress or self._progress,
             sweeper=self._sweeper,
+            turns=self._turns,
+            syncs=self._syncs,
             network=self._network,
             environ=self._environ,
             store=self._store.home,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from getmodules.address import check_url
 from getmodules.errors import AddressError, ConfigError
 from getmodules.limits import Limits
 from getmodules.plugins import Selection
 from getmodules.redact import printable, redact_address
+from getmodules.url import check_url
 
 PLUGINS_VARIABLE = "GETMODULES_PLUGINS"
 REGISTRY_VARIABLE = "GETMODULES_REGISTRY"

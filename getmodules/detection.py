@@ -8,13 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from getmodules.address import (
-    check_url,
-    is_url_like,
-    join_subdirs,
-    merge_arguments,
-    parse,
-)
+from getmodules.address import is_url_like, join_subdirs, merge_arguments, parse
 from getmodules.archive.paths import member_path
 from getmodules.arguments import Arguments
 from getmodules.bound import BoundDetector
@@ -26,6 +20,7 @@ from getmodules.plugins import Plugin
 from getmodules.ports import Shorthand
 from getmodules.redact import printable, redact_address
 from getmodules.treatment import CHECKSUM_FILE, parse_archive, parse_checksum
+from getmodules.url import check_url
 from getmodules.values import replace, valueclass
 
 MAX_ROUNDS = 8

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from posixpath import basename
 from urllib.parse import unquote
 
-from getmodules.address import check_url, join_subdirs, merge_arguments
+from getmodules.address import join_subdirs, merge_arguments
 from getmodules.arguments import Arguments
 from getmodules.boundgetter import BoundGetter
 from getmodules.catalog import Catalog
@@ -18,6 +18,7 @@ from getmodules.model import CORE_ARGUMENTS, Demand, Elsewhere, ModuleAddress, P
 from getmodules.plugins import attributed
 from getmodules.ports import Context, Phase
 from getmodules.treatment import Treatment, parse_checksum
+from getmodules.url import check_url
 from getmodules.values import replace, valueclass
 
 MAX_HOPS = 10

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Self
 
-from getmodules.address import check_url
 from getmodules.errors import AddressError, ConfigError
 from getmodules.model import PackageAddress
 from getmodules.redact import printable, redact_address
+from getmodules.url import check_url
 from getmodules.values import field, replace, valueclass
 
 MIRRORS_VARIABLE = "GETMODULES_MIRRORS"

@@ -59,7 +59,7 @@ class PackageAddress:
         return redact_address(str(self))
 
     def with_arguments(self, arguments: Arguments) -> Self:
-        return replace(self, arguments=arguments)
+        return self if arguments == self.arguments else replace(self, arguments=arguments)
 
 
 @valueclass

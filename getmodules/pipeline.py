@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from getmodules import demands as demanded
-from getmodules.address import check_url, join_subdirs
+from getmodules.address import join_subdirs
 from getmodules.archive.outlet import Outlet
 from getmodules.archive.writer import write_members
 from getmodules.arrival import Arrival, arrive, located
@@ -47,8 +47,13 @@ from getmodules.staging import Staging
 from getmodules.store.home import Home
 from getmodules.store.visit import Trouble, Visit
 from getmodules.syncing import SharedSync
+from getmodules.turns import Turns
+from getmodules.url import check_url
 from getmodules.values import field, replace, valueclass
 from getmodules.workshop import Workshops, temporary_workshops
+
+#: Archives up to this size are unpacked in one turn.
+SMALL_BYTES = 1 << 20
 
 
 def _no_store() -> Home | None:
@@ -72,19 +77,17 @@ class Means:
     #: Of the operation that these means were made for.
     memo: Memo = field(default_factory=Memo, repr=False)
     trouble: Trouble = field(default_factory=Trouble, repr=False)
-    hands: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(os.cpu_count() or 1), repr=False)
-    syncs: SharedSync = field(default_factory=SharedSync, repr=False)
+    turns: Turns = field(default_factory=Turns, repr=False)
+    syncs: SharedSync = field(default_factory=lambda: SharedSync(Turns()), repr=False)
 
     def checkpoint(self) -> None:
         if self.cancelled.is_set():
             raise InstallError("cancelled", part="cancelled")
 
     def unpacking(self, content: Content) -> AbstractContextManager[object]:
-        """No more at once than there are processors: threads that only compute get in each other's way.
-
-        Members that are fetched while they are written wait for their source most of the time.
-        """
-        return nullcontext() if content.packed_bytes is None else self.hands
+        if content.packed_bytes is None:  # fetched while they are written, members wait for their source
+            return self.turns.left()
+        return self.turns.long_work() if content.packed_bytes > SMALL_BYTES else nullcontext()
 
     def visit(self, package: PackageAddress | None = None) -> Visit:
         """Of the store; a package of this machine is at hand itself, and work without one leaves nothing to keep."""
@@ -109,6 +112,7 @@ class Means:
             environ=self.environ,
             offline=self.offline,
             layer_formats=self.catalog.layer_formats(),
+            turns=self.turns,
             memo=self.memo,
             mirrors=self.network.settings.mirrors,
         )
@@ -158,7 +162,8 @@ def install_each(request: Request, means: Means) -> tuple[Installed | GetModules
     """
     torn = threading.Event()
     try:
-        return _attempt(request, means, torn)
+        with means.turns.taken():
+            return _attempt(request, means, torn)
     except ContentError:
         if not torn.is_set():
             raise

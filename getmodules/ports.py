@@ -37,6 +37,7 @@ from getmodules.model import (
     Want,
 )
 from getmodules.redact import Secret
+from getmodules.turns import Turns
 from getmodules.values import field, valueclass
 
 T = TypeVar("T")
@@ -153,7 +154,6 @@ class Context:
     #: Where there is a cache it stays for the next run, and may hold what a killed one left.
     workshop: Callable[[str], AbstractContextManager[Path]] = _no_workshop
     network: Network = field(default_factory=NoNetwork)
-    #: The environment that the client was made with.
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     #: The unpackers of layers, by OCI media type, the preferred one first: the names of their formats.
     layer_formats: Mapping[str, str] = field(default_factory=dict)
@@ -161,12 +161,12 @@ class Context:
     offline: bool = False
     #: Small content by its digest: at hand from an earlier run, or else what the function brings; kept, once verified.
     kept: Callable[[Digest, Callable[[], bytes]], bytes] = _not_kept
-    #: What the source gave us last time (``Blob.validator``) to ask whether that still holds; empty where nothing
-    #: of it is at hand. Where it holds, ``fetch`` returns ``Unchanged()``.
+    #: What the source gave us last time (``Blob.validator``) to ask whether that still holds; empty where nothing of it
+    #: is at hand. Where it holds, ``fetch`` returns ``Unchanged()``.
     validator: Callable[[PackageAddress], Mapping[str, str]] = lambda package: {}
     #: Where packages are asked for in the place of where they are said to be; getters see no other URL.
     mirrors: Mirrors = field(default_factory=Mirrors)
-    #: What was asked once in this operation, for every package of it.
+    turns: Turns = field(default_factory=Turns, repr=False)
     memo: Memo = field(default_factory=Memo, repr=False)
     #: What the address says about what ``fetch`` is to bring.
     shape: Shape = Shape.PACKAGE
@@ -183,7 +183,8 @@ class Context:
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """``make()``, or what it gave before for ``key`` in the same operation, whoever asked."""
-        return self.memo.once(key, make, self.checkpoint)
+        with self.turns.left():
+            return self.memo.once(key, make, self.checkpoint)
 
     def phase(self, phase: Phase, total: int | None = None) -> None:
         self.progress.phase(self.package, phase, total)

@@ -97,10 +97,11 @@ def redact_address(text: str) -> str:
 
 
 def _masked(text: str, value: re.Pattern[str]) -> str:
-    text = _USERINFO.sub(_redact_userinfo, text)
-    text = _mask_odd_passwords(text)
-    for secret in (_BARE_PASSWORD, _LONE_TOKEN):
-        text = secret.sub(rf"\g<start>{MASK}@", text)
+    if "@" in text:  # each of these patterns ends with one, and there is seldom any
+        text = _USERINFO.sub(_redact_userinfo, text)
+        text = _mask_odd_passwords(text)
+        for secret in (_BARE_PASSWORD, _LONE_TOKEN):
+            text = secret.sub(rf"\g<start>{MASK}@", text)
     return _mask_arguments(text, value)
 
 

@@ -35,7 +35,7 @@ def spool(blob: Blob, into: Arriving, algorithms: Iterable[str], context: Contex
             hasher.update(chunk)
         into.write(chunk)
 
-    with translated("cannot store the download"), Behind(store, at_once=_AT_ONCE) as behind:
+    with translated("cannot store the download"), context.turns.left(), Behind(store, at_once=_AT_ONCE) as behind:
         for chunk in received(blob, context, spent=spent):
             size += len(chunk)
             behind.put(chunk)
@@ -67,11 +67,12 @@ def read_small(blob: Blob, limit: int, context: Context) -> bytes:
     """A blob that is held in memory because it must be small: a checksum file."""
     pieces: list[bytes] = []
     room = limit
-    for chunk in received(blob, context):
-        room -= len(chunk)
-        if room < 0:
-            raise Limits(download_bytes=limit).exceeded("download_bytes", "the checksum file")
-        pieces.append(bytes(chunk))
+    with context.turns.left():
+        for chunk in received(blob, context):
+            room -= len(chunk)
+            if room < 0:
+                raise Limits(download_bytes=limit).exceeded("download_bytes", "the checksum file")
+            pieces.append(bytes(chunk))
     return b"".join(pieces)
 
 

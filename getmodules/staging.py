@@ -39,6 +39,7 @@ class Staging:
         self._parent = destination.path.parent
         self._private = PrivateDirectory(self._parent)
         self._made_parents: list[Path] = []
+        self._tree = self._spool = Path()
 
     @classmethod
     def beside(
@@ -61,12 +62,12 @@ class Staging:
     @property
     def tree(self) -> Path:
         """The directory that will be published, mode 0755."""
-        return self._private.path / "tree"
+        return self._tree
 
     @property
     def spool(self) -> Path:
         """A directory for downloads, which goes away with the staging."""
-        return self._private.path / "spool"
+        return self._spool
 
     def open_tree(self) -> int:
         """A descriptor of :attr:`tree`; the caller closes it."""
@@ -135,6 +136,7 @@ class Staging:
                     raise
 
     def _make_inside(self) -> None:
+        self._tree, self._spool = self._private.path / "tree", self._private.path / "spool"
         os.mkdir(self.spool, 0o700)
         os.mkdir(self.tree, 0o755)
         mode = stat.S_IMODE(os.stat(self.tree).st_mode)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,7 @@ def _call(name: str, *arguments: int | bytes) -> int:
     return 0 if function(*arguments) == 0 else ctypes.get_errno()
 
 
+@cache
 def _libc_function(name: str) -> Any:
     try:
         import ctypes

@@ -76,10 +76,7 @@ def valueclass(
 def replace(instance: T, /, **changes: Any) -> T:
     """The same value but for ``changes``."""
     cls: Any = type(instance)
-    for name, each in cls.__value_fields__.items():
-        if each.init and name not in changes:
-            changes[name] = getattr(instance, name)
-    made: T = cls(**changes)
+    made: T = cls(**{**cls.__value_given__(instance), **changes})
     return made
 
 
@@ -104,6 +101,7 @@ def _made(cls: Any, kw_only: bool, frozen: bool, order: bool, eq: bool) -> Any:
     namespace |= {
         "__slots__": tuple(own),
         "__value_fields__": fields,
+        "__value_given__": _mapper([name for name, each in fields.items() if each.init]),
         "__value_compared__": _getter(name for name, each in fields.items() if each.compare),
         "__value_hashed__": _getter(name for name, each in fields.items() if each.hash),
         "__match_args__": () if kw_only else tuple(fields),
@@ -136,6 +134,13 @@ def _own_fields(namespace: dict[str, Any]) -> dict[str, Field]:
 def _getter(names: Iterable[str]) -> Callable[[Any], Any]:
     listed = tuple(names)
     return attrgetter(*listed) if listed else lambda instance: ()
+
+
+def _mapper(names: list[str]) -> Callable[[Any], dict[str, Any]]:
+    if len(names) < 2:
+        return staticmethod(lambda instance: {name: getattr(instance, name) for name in names})
+    of = attrgetter(*names)
+    return staticmethod(lambda instance: dict(zip(names, of(instance), strict=True)))
 
 
 def _init(cls: Any, fields: dict[str, Field], *, kw_only: bool, frozen: bool) -> Any:

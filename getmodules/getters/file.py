@@ -12,7 +12,6 @@ import stat
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from getmodules.address import check_url
 from getmodules.errors import AddressError, UnsafeContentError
 from getmodules.hookspecs import hookimpl
 from getmodules.localfile import read_file, unreadable
@@ -20,6 +19,7 @@ from getmodules.model import Blob, Members, PackageAddress, Pin, Want
 from getmodules.ports import Context, Detector, Getter, Shorthand
 from getmodules.redact import printable
 from getmodules.tree import members_of
+from getmodules.url import check_url
 from getmodules.values import replace
 
 _PATH = re.compile(r"\.{1,2}(?:/.*)?|/(?!/).*", re.DOTALL)

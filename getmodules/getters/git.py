@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from getmodules.address import check_url
 from getmodules.arguments import Arguments
 from getmodules.errors import AddressError
 from getmodules.hookspecs import hookimpl
 from getmodules.model import Demand, Gate, Members, PackageAddress, Pin, Want
 from getmodules.ports import Context, Getter
 from getmodules.redact import printable
+from getmodules.url import check_url
 from getmodules.values import replace
 
 if TYPE_CHECKING:

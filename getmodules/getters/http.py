@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from getmodules.address import check_url
 from getmodules.errors import AddressError
 from getmodules.hookspecs import hookimpl
 from getmodules.model import Blob, Elsewhere, PackageAddress, Pin, Unchanged, Want
 from getmodules.ports import Context, Getter
+from getmodules.url import check_url
 from getmodules.values import replace
 
 

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from getmodules.address import Url, check_url
 from getmodules.arguments import Arguments
 from getmodules.errors import AddressError
 from getmodules.hookspecs import hookimpl
@@ -18,6 +17,7 @@ from getmodules.model import Blob, Demand, Gate, Layers, PackageAddress, Pin, Wa
 from getmodules.oci.reference import check_repository, check_version, version_of
 from getmodules.oci.registries import Registries
 from getmodules.ports import Context, Getter
+from getmodules.url import Url, check_url
 from getmodules.values import replace
 
 if TYPE_CHECKING:

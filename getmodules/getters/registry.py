@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from getmodules.address import check_url
 from getmodules.errors import AddressError
 from getmodules.hookspecs import hookimpl
 from getmodules.model import Elsewhere, PackageAddress, Pin, Want
 from getmodules.ports import Context, Detector, Getter, Shorthand
+from getmodules.url import check_url
 from getmodules.values import replace
 
 if TYPE_CHECKING:

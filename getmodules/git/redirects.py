@@ -9,11 +9,11 @@ import re
 from functools import partial
 from typing import Final
 
-from getmodules.address import check_url
 from getmodules.errors import UnsafeContentError
 from getmodules.git.remote import Remote
 from getmodules.ports import Context
 from getmodules.redact import printable
+from getmodules.url import check_url
 
 _REDIRECTED = re.compile(r"The requested URL returned error: 30[12378]")
 _QUESTION: Final = "/info/refs?service=git-upload-pack"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
-from getmodules.address import Url, check_url
 from getmodules.errors import AddressError
 from getmodules.model import PackageAddress
 from getmodules.ports import Origin
 from getmodules.redact import printable, redact_address
+from getmodules.url import Url, check_url
 from getmodules.values import field, valueclass
 
 #: git never hears of any other: ``ext::`` and its kin run commands.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import unquote
 
-from getmodules.address import Url
 from getmodules.errors import AuthenticationError
 from getmodules.net.credentials import TOKEN_PREFIX, authorization_of, is_overheard, variable_suffix
 from getmodules.net.netrc import from_netrc
@@ -15,6 +14,7 @@ from getmodules.net.settings import DEFAULT_PORTS, NetSettings
 from getmodules.net.wire import Answer
 from getmodules.ports import Context, Credential, Origin
 from getmodules.redact import Secret, is_secret_argument
+from getmodules.url import Url
 from getmodules.values import valueclass
 
 _AUTHORIZATION = "authorization"

@@ -8,10 +8,10 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 
-from getmodules.address import check_url
 from getmodules.errors import ConfigError
 from getmodules.ports import Credential, Origin
 from getmodules.redact import Secret, printable
+from getmodules.url import check_url
 
 TOKEN_PREFIX = "GETMODULES_TOKEN_"
 USERNAME_PREFIX = "GETMODULES_USERNAME_"

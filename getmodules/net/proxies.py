@@ -6,8 +6,8 @@ import base64
 import re
 from urllib.parse import quote, unquote_to_bytes
 
-from getmodules.address import check_url
 from getmodules.errors import AddressError, ConfigError
+from getmodules.url import check_url
 
 _PROXY = re.compile(
     r"(?P<scheme>https?)://(?:(?P<userinfo>[^/?#]*)@)?(?P<place>[^/?#@]+)(?:[/?#][^@]*)?", re.IGNORECASE

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from urllib.parse import quote, urljoin, urlsplit
 
-from getmodules.address import check_url
 from getmodules.errors import AddressError, FetchError, NetworkError, RateLimitedError, UnsafeContentError
 from getmodules.net.body import SizedBody
 from getmodules.net.connections import AddressCheck
@@ -21,6 +20,7 @@ from getmodules.net.settings import DEFAULT_PORTS
 from getmodules.net.wire import Answer, Wire, shown_host
 from getmodules.ports import Context, Origin
 from getmodules.redact import MASK, Secret
+from getmodules.url import check_url
 from getmodules.values import field, valueclass
 
 MAX_REDIRECTS = 10

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from getmodules.address import Url
 from getmodules.errors import UnsupportedContentError
+from getmodules.url import Url
 
 #: No archive begins in this way: its first bytes are a number, or the name of a file.
 _MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype|!--|\?xml|html|head|body|title|script)", re.IGNORECASE)

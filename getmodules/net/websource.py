@@ -7,7 +7,6 @@ from functools import partial
 from posixpath import basename
 from urllib.parse import unquote
 
-from getmodules.address import check_url
 from getmodules.errors import AuthenticationError, NetworkError, NotFoundError, UnsafeContentError
 from getmodules.model import Blob, Elsewhere, PackageAddress, Shape, Unchanged
 from getmodules.net.access import access_to, secret_arguments
@@ -19,6 +18,7 @@ from getmodules.net.webpages import git_spelling, is_page, page_instead
 from getmodules.net.wire import Answer, shown_host
 from getmodules.ports import Context
 from getmodules.redact import redact_address
+from getmodules.url import check_url
 from getmodules.values import replace
 
 #: How much of a body shows whether it is a page.

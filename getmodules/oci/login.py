@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from getmodules.address import check_url
 from getmodules.errors import AddressError, AuthenticationError, ConfigError, GetModulesError
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.oci.authfiles import login_file
@@ -21,6 +20,7 @@ from getmodules.oci.registries import Registries, api_location, registry_name
 from getmodules.pipeline import Means, reported
 from getmodules.ports import Context, Credential, Origin
 from getmodules.redact import MASK, Secret, printable, redact
+from getmodules.url import check_url
 from getmodules.values import field, valueclass
 from getmodules.workshop import temporary_workshops
 

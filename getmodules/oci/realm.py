@@ -6,7 +6,6 @@ names whom we trust; what it must not do is aim us, or our credentials, at someb
 
 from __future__ import annotations
 
-from getmodules.address import check_url
 from getmodules.errors import AddressError, AuthenticationError
 from getmodules.net.connections import AddressCheck
 from getmodules.net.reach import no_further_in_than
@@ -14,6 +13,7 @@ from getmodules.net.session import origin_of
 from getmodules.net.wire import Mask
 from getmodules.ports import Origin
 from getmodules.redact import printable, redact
+from getmodules.url import check_url
 
 
 def check_realm(realm: str, registry: Origin, address: str | None, mask: Mask = str) -> AddressCheck | None:

@@ -78,6 +78,9 @@ def strays(manifest: Manifest, lock: Lock | None, bench: Bench) -> frozenset[str
 
 def _is_stray(module: LockedModule, bench: Bench) -> bool:
     try:
+        typed, locked = parse(module.source), parse(module.package)
+        if (typed.force, typed.body) == (locked.force, locked.body):
+            return False  # most of the time, and known without the getters' opinions
         asked = bench.detect(module.source).package
         if bench.means.catalog.getter(asked.getter).sends_on:
             return False

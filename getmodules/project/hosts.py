@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from getmodules.address import check_url
 from getmodules.errors import AddressError, ConfigError
 from getmodules.mirrors import Mirrors
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
@@ -16,6 +15,7 @@ from getmodules.ports import Origin, Progress
 from getmodules.project.document import Table, shown_path
 from getmodules.project.names import MANIFEST_NAME
 from getmodules.redact import printable
+from getmodules.url import check_url
 from getmodules.values import field, replace, valueclass
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)

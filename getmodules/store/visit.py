@@ -154,7 +154,7 @@ class Visit:
         """Alone with ``key`` among all threads and processes, where there is a store to meet in."""
         with ExitStack() as stack:
             if self._writable:
-                with self._tolerated():
+                with self._tolerated(), context.turns.left():
                     stack.enter_context(claimed(self._lock_file(key), _waiting(context)))
             yield
 
@@ -164,7 +164,7 @@ class Visit:
         lasting: Path | None = None
         with ExitStack() as stack:
             if self._writable and self._home is not None:
-                with self._tolerated():
+                with self._tolerated(), context.turns.left():
                     key = f"workshop\0{key}"
                     stack.enter_context(claimed(self._lock_file(key), _waiting(context)))
                     made = room(self._home.root, f"workshops/{claim_name(key)}")

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
-from getmodules.address import check_url
 from getmodules.errors import (
     AuthenticationError,
     CorruptArchiveError,
@@ -29,6 +28,7 @@ from getmodules.ports import Context, Credential, Origin
 from getmodules.redact import printable
 from getmodules.strictjson import StrictJsonError, loads, mapping, optional, string
 from getmodules.tfregistry.tokens import token_from, variable_for
+from getmodules.url import check_url
 from getmodules.values import valueclass
 
 T = TypeVar("T")

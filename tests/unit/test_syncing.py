@@ -12,6 +12,7 @@ import pytest
 
 from getmodules import syncing
 from getmodules.syncing import SharedSync
+from getmodules.turns import Turns
 
 PATIENCE = 60
 
@@ -60,7 +61,7 @@ def until_in(count: int, shared: SharedSync) -> None:
 
 
 def test_who_comes_meanwhile_shares_the_next_turn(disk: Disk, fd: int) -> None:
-    shared = SharedSync()
+    shared = SharedSync(Turns())
 
     def one(number: int) -> bool:
         disk.written.add(number)
@@ -80,7 +81,7 @@ def test_who_comes_meanwhile_shares_the_next_turn(disk: Disk, fd: int) -> None:
 
 def test_one_after_the_other_has_a_turn_each(disk: Disk, fd: int) -> None:
     disk.slow.set()
-    shared = SharedSync()
+    shared = SharedSync(Turns())
     for _ in range(3):
         shared.sync(fd)
     assert len(disk.turns) == 3
@@ -88,7 +89,7 @@ def test_one_after_the_other_has_a_turn_each(disk: Disk, fd: int) -> None:
 
 def test_an_error_is_told_to_everybody_whom_it_concerns(disk: Disk, fd: int) -> None:
     """The first two turns fail: whoever waited tries again, and nobody takes a failed turn for one that was done."""
-    shared = SharedSync()
+    shared = SharedSync(Turns())
     disk.fails = 2
     ended: list[str] = []
 
@@ -116,7 +117,7 @@ def test_an_error_is_told_to_everybody_whom_it_concerns(disk: Disk, fd: int) -> 
 
 
 def test_each_file_system_has_turns_of_its_own(disk: Disk, fd: int) -> None:
-    shared = SharedSync()
+    shared = SharedSync(Turns())
     other = os.open("/proc", os.O_RDONLY)
     try:
         with ThreadPoolExecutor(2) as pool:

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from getmodules import CorruptArchiveError, LimitExceededError, Limits, NotFoundError
-from getmodules.address import check_url
 from getmodules.git.connection import connected
 from getmodules.git.fetch import Aim, Budget, Fetcher
 from getmodules.git.objects import Objects
 from getmodules.git.refs import Refs
 from getmodules.git.remote import Remote
 from getmodules.git.store import Kind, Store
+from getmodules.url import check_url
 from tests.gitrepos import Repository
 from tests.refusals import refusal
 from tests.unit.git.stores import a_git

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from getmodules import NotFoundError, Progress
-from getmodules.address import check_url
 from getmodules.git.locate import Located, locate, refs_of, workshop_key
 from getmodules.git.remote import Remote
 from getmodules.ports import Context
+from getmodules.url import check_url
 from tests.contexts import a_context
 from tests.gitrepos import Repository, colliding
 from tests.refusals import refusal

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from getmodules import CorruptArchiveError, NotFoundError, OfflineError
-from getmodules.address import check_url
 from getmodules.git.fetch import Aim, Budget
 from getmodules.git.package import Package, Tools
 from getmodules.git.remote import Remote
 from getmodules.git.walk import Selection
+from getmodules.url import check_url
 from tests.gitrepos import Gitlink, Repository
 from tests.refusals import refusal
 from tests.unit.git.stores import a_git
