@@ -1,6 +1,6 @@
 """Fifty modules at once, side by side with what one would use instead, as whole processes; ratios are the result.
 
-    python benchmarks/batch.py [--rounds N] [--only JOB …] [--peer PROGRAM|replay] [--work DIRECTORY]
+    python benchmarks/batch.py [--rounds N] [--quick] [--only JOB …] [--peer PROGRAM|replay] [--work DIRECTORY]
 
 * subdirectories: of one git repository (100 MB pack); at least 8 times as fast, a tenth of the bytes, 8 requests.
 * narrow: the same at 20 ms and 100 Mbit/s.
@@ -19,23 +19,33 @@ DIRECTORY should be on a tmpfs (/dev/shm): what is compared is not the disk. End
 
 from __future__ import annotations
 
-import argparse
-import os
-import resource
-import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.batch_rivals import Batch, Installer, bare_loop, in_process, peer, whole_command
+from benchmarks.batch_rivals import Batch, bare_loop, in_process, peer, whole_command
 from benchmarks.batch_site import Site, site
-from benchmarks.harness import GETMODULES, MEMORY, environment, fresh, verdict
+from benchmarks.harness import (
+    Rival,
+    Row,
+    arguments,
+    at_least,
+    at_most,
+    compared,
+    fresh,
+    of_processors,
+    of_traffic,
+    perform,
+    show,
+    take_turns,
+    times_as_fast,
+    workplace,
+)
+from benchmarks.processes import GETMODULES, peak_memory
 from getmodules import Client
 
 MODULES = 50
@@ -43,10 +53,12 @@ MODULES = 50
 _MIXED = (13, 13, 12, 12)
 LADDER = (50, 500, 5_000)
 #: Manifest and lock are read as a whole, about 9 KB for each package; for what is in a package, nothing.
-FLAT_MIB = 64.0
-LINEAR = 1.3
-WARM, WARM_AIM = 2.0, 1.2
-_MOST_REQUESTS, _LEAST_OF_BYTES = 8, 0.1
+FLAT = at_most(64)
+LINEAR = at_most(1.3)
+WARM = at_most(2, aim=1.2)
+NO_REQUEST = at_most(0)
+#: Where one fetch serves all modules.
+ONE_FETCH, A_TENTH = at_most(8), at_most(0.1)
 
 
 @dataclass(frozen=True)
@@ -113,132 +125,71 @@ JOBS = {
 # ------------------------------------------------------------------------------------------ measuring
 
 
-@dataclass(frozen=True)
-class Measured:
-    seconds: float
-    #: Of processors, by this process and its children, the servers among them.
-    busy: float
-    requests: int
-    sent: int
-
-
-def measure(rivals: Sequence[Installer], rounds: int, here: Site) -> list[Measured]:
-    """Interleaved, after a round that does not count, in which all have to make the same."""
-    _compare(rivals, here)
-    times: list[list[tuple[float, float]]] = [[] for _ in rivals]
-    traffic = [(0, 0)] * len(rivals)
-    for number in range(rounds):
-        for turn, rival in enumerate(rivals):
-            with fresh(here.work) as place:
-                rival.prepare(place)
-                here.forget()
-                began, busy = time.perf_counter(), _processor_seconds()
-                rival.install(place)
-                times[turn].append((time.perf_counter() - began, _processor_seconds() - busy))
-                traffic[turn] = here.traffic()
-        print(f"  round {number + 1} of {rounds}", end="\r", file=sys.stderr)
-    return [
-        Measured(median(seconds for seconds, _ in taken), median(busy for _, busy in taken), *counted)
-        for taken, counted in zip(times, traffic, strict=True)
-    ]
-
-
-def _processor_seconds() -> float:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
-
-
-def _compare(rivals: Sequence[Installer], here: Site) -> None:
-    expected = None
-    for rival in rivals:
-        with fresh(here.work) as place:
-            rival.prepare(place)
-            rival.install(place)
-            found = rival.trees(place)
-        assert all(found.values()), f"{rival.name} left a module empty"
-        expected = found if expected is None else expected
-        assert found == expected, f"{rival.name} made something else than {rivals[0].name}"
-
-
-def show(title: str, rivals: Sequence[Installer], measured: Sequence[Measured]) -> None:
-    print(f"\n{title}")
-    for rival, each in zip(rivals, measured, strict=True):
-        print(f"  {rival.name:34} {each.seconds * 1000:9.1f} ms  {each.requests:5} requests  {each.sent:12,} bytes")
-
-
-# ------------------------------------------------------------------------------------------ the jobs
-
-
 def cold(job: Job, here: Site, rounds: int, forced: str | None) -> bool:
     batch = job.fill(Batch(here))
     rivals = [peer(batch, (forced,) if forced else job.peers), whole_command(batch)]
-    theirs, ours = measured = measure(rivals, rounds, here)
-    show(f"{len(batch.sources)} modules: {job.title}", rivals, measured)
-    text = f"times as fast as {rivals[0].name}"
-    reached = [verdict(text, theirs.seconds / ours.seconds, job.at_least, at_most=False, aim=job.aim)]
+    measured = take_turns(rivals, rounds, here.work, counter=here)
+    theirs, ours = (rival.name for rival in rivals)
+    rows = compared(measured, theirs, note=of_traffic)
+    rows.append(times_as_fast(measured, ours, theirs, at_least(job.at_least, job.aim)))
     if job.is_one_package:
-        reached.append(verdict("of the bytes", ours.sent / theirs.sent, _LEAST_OF_BYTES, at_most=True))
-        reached.append(verdict("requests", ours.requests, _MOST_REQUESTS, at_most=True))
-    return all(reached)
+        of_bytes = measured[ours].sent / measured[theirs].sent
+        rows.append(Row(f"of the bytes of {theirs}", of_bytes, goal=A_TENTH))
+        rows.append(Row("requests", measured[ours].requests, goal=ONE_FETCH))
+    return show(f"{len(batch.sources)} modules: {job.title}", rows)
 
 
 def warm(job: Job, here: Site, rounds: int) -> bool:
     batch = job.fill(Batch(here))
     with fresh(here.work) as cache, Client(environ=batch.environ, cache_dir=cache) as client:
-        rivals = [bare_loop(batch), in_process(whole_command(batch), client)]
-        bare, ours = measured = measure(rivals, rounds, here)
-    show(f"{len(batch.sources)} modules, warm: {job.title}", rivals, measured)
-    reached = verdict("x the bare loop", ours.seconds / bare.seconds, WARM, at_most=True, aim=WARM_AIM)
-    print(f"    of the processors' time: {ours.busy / bare.busy:.2f} (to be looked at where others use the machine)")
-    return verdict("requests", ours.requests, 0, at_most=True) and reached
+        bare, ours = rivals = [bare_loop(batch), in_process(whole_command(batch), client)]
+        measured = take_turns(rivals, rounds, here.work, counter=here)
+    rows = compared(measured, bare.name, goals={ours.name: WARM}, note=of_processors)
+    rows.append(Row("requests", measured[ours.name].requests, goal=NO_REQUEST))
+    return show(f"{len(batch.sources)} modules, warm: {job.title}", rows)
+
+
+def all_warm(here: Site, rounds: int) -> bool:
+    """Each but ``narrow``: where nothing is asked for, no network is narrow."""
+    reached = [warm(job, here, rounds) for name, job in JOBS.items() if name != "narrow"]
+    return all(reached)
 
 
 def linear(here: Site, rounds: int) -> bool:
-    address = f"127.0.0.1:{here.web.port}"
-    medians, peaks = [], []
-    for packages in LADDER:
-        ours = whole_command(Batch(here).add_archives(address, range(packages), little=True))
-        runs = [_run_alone(ours, here) for _ in range(rounds)]
-        medians.append(median(seconds for seconds, _ in runs))
-        peaks.append(max(peak for _, peak in runs))
-        print(f"  {packages} packages: {medians[-1] * 1000:9.1f} ms, {peaks[-1]:6.1f} MiB")
-    slopes = [(medians[step + 1] - medians[step]) / (LADDER[step + 1] - LADDER[step]) for step in (0, 1)]
-    print(f"  milliseconds for one more: {slopes[0] * 1000:.2f}, {slopes[1] * 1000:.2f}")
-    reached = verdict("x the time for one more", slopes[1] / slopes[0], LINEAR, at_most=True)
-    return verdict("MiB more", peaks[2] - peaks[0], FLAT_MIB, at_most=True) and reached
+    peaks: dict[int, list[float]] = {packages: [] for packages in LADDER}
 
+    def rival(packages: int) -> Rival:
+        ours = whole_command(Batch(here).add_archives(f"127.0.0.1:{here.web.port}", range(packages), little=True))
 
-def _run_alone(ours: Installer, here: Site) -> tuple[float, float]:
-    """Seconds, and the most memory of the process, in MiB."""
-    unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
-    with fresh(here.work) as place:
-        ours.prepare(place)
-        environ = {**environment(place), "GETMODULES_CACHE_DIR": str(place / "cache")}
-        began = time.perf_counter()
-        process = subprocess.Popen([GETMODULES, "install", "-q"], cwd=place, env=environ)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        assert process.returncode == 0, "getmodules install failed"
-        return time.perf_counter() - began, used.ru_maxrss / unit
+        def install(place: Path) -> None:
+            environ = {"GETMODULES_CACHE_DIR": str(place / "cache")}
+            peaks[packages].append(peak_memory(GETMODULES, "install", "-q", place=place, environ=environ))
+
+        return Rival(f"{packages:,} packages", install, prepare=ours.prepare)
+
+    measured = take_turns([rival(packages) for packages in LADDER], rounds, here.work)
+    few, some, many = (each.seconds for each in measured.values())
+    first, then = (some - few) / (LADDER[1] - LADDER[0]), (many - some) / (LADDER[2] - LADDER[1])
+    most = [max(found) for found in peaks.values()]
+    rows = compared(measured, next(iter(measured)))
+    rows += [Row(f"memory for {packages:,}", peak, "MiB") for packages, peak in zip(LADDER, most, strict=True)]
+    rows.append(Row("time for one package more, of the many and the few", then / first, "x", goal=LINEAR))
+    rows.append(Row(f"memory for {LADDER[2] - LADDER[0]:,} more", most[2] - most[0], "MiB", goal=FLAT))
+    return show("more and more packages, http archives of two files", rows)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", nargs="+", choices=[*JOBS, "warm", "linear"], default=[*JOBS, "warm", "linear"])
+    parser = arguments(__doc__, [*JOBS, "warm", "linear"], rounds=5)
     parser.add_argument("--peer", help="terraform, tofu or replay, where the job lets us choose")
-    parser.add_argument("--work", type=Path, default=MEMORY)
     options = parser.parse_args()
-    reached = []
-    with tempfile.TemporaryDirectory(dir=options.work, prefix="getmodules-bench-") as work, site(Path(work)) as here:
-        for name in options.only:
-            if name == "warm":
-                reached += [warm(job, here, 3 * options.rounds) for job in JOBS.values() if job is not JOBS["narrow"]]
-            elif name == "linear":
-                reached.append(linear(here, max(1, options.rounds // 2)))
-            else:
-                reached.append(cold(JOBS[name], here, options.rounds, options.peer))
-    return 0 if all(reached) else 1
+    rounds = options.rounds
+    with workplace(options.work) as work, site(work) as here:
+        jobs: dict[str, Callable[[], bool]] = {
+            name: partial(cold, job, here, rounds, options.peer) for name, job in JOBS.items()
+        }
+        jobs["warm"] = partial(all_warm, here, 3 * rounds)
+        jobs["linear"] = partial(linear, here, max(1, rounds // 2))
+        return perform(jobs, options.only)
 
 
 if __name__ == "__main__":

@@ -21,9 +21,11 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from benchmarks.batch_site import TAG, Site, subdirectory
-from benchmarks.harness import GETMODULES, fresh, run, tool
+from benchmarks.files import trees
+from benchmarks.harness import Rival, fresh
+from benchmarks.processes import GETMODULES, run
+from benchmarks.terraform import terraform_get
 from getmodules import Client
-from tests.snapshots import snapshot
 
 #: Gives the files of some modules, as a bare loop reads them: MODULE/PATH, and the content.
 Bare = Callable[[], Iterable[tuple[str, bytes]]]
@@ -73,29 +75,10 @@ class Batch:
         return self
 
 
-@dataclass(frozen=True)
-class Installer:
-    """``prepare`` is what people have written and checked in before, and is not timed."""
-
-    name: str
-    prepare: Callable[[Path], None]
-    install: Callable[[Path], None]
-    #: Where each module is then.
-    places: Callable[[Path], Mapping[str, Path]]
-
-    def trees(self, place: Path) -> dict[str, dict[str, bytes]]:
-        """The files of each module, without what git keeps for itself."""
-        found = {}
-        for name, directory in self.places(place).items():
-            files = {path: data for path, (mode, data) in snapshot(directory).items() if mode[0] == "-"}
-            found[name] = {path: data for path, data in files.items() if not path.startswith(".git/")}
-        return found
-
-
 # ------------------------------------------------------------------------------------------ ours
 
 
-def whole_command(batch: Batch) -> Installer:
+def whole_command(batch: Batch) -> Rival:
     """The whole command, with a manifest and a lock, and nothing in the store."""
     manifest = "".join(f'[modules.{name}]\nsource = "{source}"\n' for name, source in batch.sources.items())
     with fresh(batch.site.work) as place:
@@ -111,53 +94,33 @@ def whole_command(batch: Batch) -> Installer:
         environ = {**batch.environ, "GETMODULES_CACHE_DIR": str(place / "cache")}
         run(GETMODULES, "install", "-q", place=place, environ=environ)
 
-    return Installer("getmodules install", prepare, install, _beside_manifest(batch))
+    return Rival("getmodules install", install, partial(_beside_manifest, batch), prepare)
 
 
-def _beside_manifest(batch: Batch) -> Callable[[Path], dict[str, Path]]:
-    return lambda place: {name: place / "modules" / name for name in batch.sources}
+def _beside_manifest(batch: Batch, place: Path) -> dict[str, dict[str, bytes]]:
+    return trees({name: place / "modules" / name for name in batch.sources})
 
 
-def in_process(whole: Installer, client: Client) -> Installer:
+def in_process(whole: Rival, client: Client) -> Rival:
     """The same with a client that has all of it in its store."""
-    return Installer(
-        "getmodules, in process, warm", whole.prepare, lambda place: client.install(place).check(), whole.places
-    )
+    return Rival("getmodules, in process, warm", lambda place: client.install(place).check(), whole.made, whole.prepare)
 
 
 # ------------------------------------------------------------------------------------------ peers
 
 
-def peer(batch: Batch, names: Iterable[str]) -> Installer:
+def peer(batch: Batch, names: Iterable[str]) -> Rival:
     """The first of these programs that is found, else what they do, done with git and curl."""
     for name in names:
-        program = tool(name)
-        if program is not None:
-            return _terraform(name, program, batch)
-    return Installer("terraform's strategy, replayed", lambda place: None, _Replay(batch).run, _as_replayed(batch))
+        found = terraform_get(name, batch.sources, batch.environ)
+        if found is not None:
+            return found
+    return Rival("terraform's strategy, replayed", _Replay(batch).run, partial(_as_replayed, batch))
 
 
-def _terraform(name: str, program: str, batch: Batch) -> Installer:
-    calls = "".join(f'module "{name}" {{\n  source = "{source}"\n}}\n' for name, source in batch.sources.items())
-
-    def places(place: Path) -> dict[str, Path]:
-        modules = json.loads((place / ".terraform/modules/modules.json").read_text())["Modules"]
-        return {module["Key"]: place / module["Dir"] for module in modules if module["Key"]}
-
-    def prepare(place: Path) -> None:
-        (place / "main.tf").write_text(calls)
-
-    return Installer(
-        f"{name} get", prepare, lambda place: run(program, "get", place=place, environ=batch.environ), places
-    )
-
-
-def _as_replayed(batch: Batch) -> Callable[[Path], dict[str, Path]]:
-    def places(place: Path) -> dict[str, Path]:
-        subdirs = {name: source.partition("?")[0].split("//")[2:] for name, source in batch.sources.items()}
-        return {name: place.joinpath(name, *subdir) for name, subdir in subdirs.items()}
-
-    return places
+def _as_replayed(batch: Batch, place: Path) -> dict[str, dict[str, bytes]]:
+    subdirs = {name: source.partition("?")[0].split("//")[2:] for name, source in batch.sources.items()}
+    return trees({name: place.joinpath(name, *subdir) for name, subdir in subdirs.items()})
 
 
 @dataclass
@@ -201,7 +164,7 @@ class _Replay:
 # ------------------------------------------------------------------------------------------ the bare loop
 
 
-def bare_loop(batch: Batch) -> Installer:
+def bare_loop(batch: Batch) -> Rival:
     """Reads, hashes and unpacks, with nothing around it: what any Python has to do."""
 
     def install(place: Path) -> None:
@@ -217,7 +180,7 @@ def bare_loop(batch: Batch) -> Installer:
                 with open(file, "wb") as writer:
                     writer.write(data)
 
-    return Installer("bare Python loop", lambda place: None, install, _beside_manifest(batch))
+    return Rival("bare Python loop", install, partial(_beside_manifest, batch))
 
 
 def _zip_files(path: Path, module: str) -> Iterator[tuple[str, bytes]]:

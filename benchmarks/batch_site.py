@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from benchmarks.git_get import CHANGED_FILES, COMMITS, DIRECTORIES, FILES, git, make_repository
-from benchmarks.harness import delayed
+from benchmarks.git_get import DIRECTORIES, git, large_repository
+from benchmarks.processes import delayed
 from getmodules.testing import Registry, module_package, tls_context, zip_of
 from tests.certificates import Authority, make_authority
 from tests.gitservers import GitServer, git_http
@@ -84,9 +84,7 @@ class Site:
 
     def large_repository(self) -> Path:
         """100 MB of history, of which 8 MB in fifty directories at the tip."""
-        if not (self.git.root / "large.git").exists():
-            make_repository(self.git.root, "large.git", COMMITS, FILES, CHANGED_FILES)
-        return self.git.root / "large.git"
+        return self.git.root / large_repository(self.git.root)
 
     def small_repository(self, number: int) -> Path:
         path = self.git.root / f"small{number}.git"

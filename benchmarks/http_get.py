@@ -1,6 +1,6 @@
 """Packages over HTTP, side by side with what one would use instead; ratios are the result.
 
-    python benchmarks/http_get.py [--quick] [--rounds N] [--only large|memory|many|small] [--work DIRECTORY]
+    python benchmarks/http_get.py [--rounds N] [--quick] [--only large|memory|many|small …] [--work DIRECTORY]
 
 * large: 500 MB downloaded, hashed and written, in process, against the slower of `curl -o` and bare hashing of the
   same bytes (goal: at most 1.2 times); and, without a goal, as a package that is installed, which hashes and writes
@@ -12,43 +12,55 @@
 * small: one small archive as a whole process, against a Python that does `requests.get` and `zipfile` (at most
   1.35 times).
 
-nginx on loopback serves. Nothing is kept from run to run, and what all of them produced is compared first.
-DIRECTORY should be on a tmpfs (/dev/shm): what is compared is not the disk. (Named http.py, this file would stand
-in front of Python's own module of that name.)
+nginx on loopback serves. Nothing is kept from round to round, and what all of them produced is compared first.
+DIRECTORY should be on a tmpfs (/dev/shm): what is compared is not the disk. Ends with 1 where a goal is missed. (Named
+http.py, this file would stand in front of Python's own module of that name.)
 """
 
 from __future__ import annotations
 
-import argparse
 import base64
 import hashlib
 import random
-import shutil
-import subprocess
 import sys
-import tempfile
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import getmodules
-from benchmarks.harness import DELAY_SECONDS, GETMODULES, MEMORY, Rival, delayed, measure, run, show, tool, verdict
+from benchmarks.files import digests, sha_instructions, tree, trees
+from benchmarks.harness import (
+    Rival,
+    Row,
+    arguments,
+    at_least,
+    at_most,
+    compared,
+    fresh,
+    perform,
+    show,
+    take_turns,
+    times_as_fast,
+    workplace,
+)
+from benchmarks.processes import DELAY_SECONDS, GETMODULES, delayed, peak_memory, run, tool
+from benchmarks.terraform import terraform_get
 from getmodules.arriving import Arriving
 from getmodules.getters.http import HttpGetter
-from getmodules.model import Pin, Shape
+from getmodules.model import Blob, Pin, Shape
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.spool import spool
 from tests.contexts import a_context
 from tests.nginx import nginx
-from tests.snapshots import snapshot
 
 MODULES, MODULE_BYTES, THREADS = 50, 50_000, 16
 LARGE_BYTES, LITTLE_BYTES = 500_000_000, 5_000_000
-FLAT_BYTES = 64 << 20
+FLAT_MIB = 64
 
 #: What somebody would write in place of us.
 BARE = """\
@@ -58,10 +70,9 @@ answer.raise_for_status()
 zipfile.ZipFile(io.BytesIO(answer.content)).extractall(sys.argv[2])
 """
 ONE_FILE = """\
-import resource, sys, getmodules
+import sys, getmodules
 with getmodules.Client(environ={}, use_cache=False) as client:
     client.get(sys.argv[1], sys.argv[2])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
@@ -79,32 +90,20 @@ def write_zip(path: Path, files: dict[str, bytes]) -> Path:
     return path
 
 
-# ------------------------------------------------------------------------------------------ measuring
-
-
-def compare(rivals: dict[str, Rival], expected: dict[str, bytes], work: Path) -> None:
-    """All of them leave the same files below ``dest``; also a first run that nobody counts."""
-    for name, rival in rivals.items():
-        place = Path(tempfile.mkdtemp(dir=work))
-        rival(place)
-        found = {path: data for path, (mode, data) in snapshot(place / "dest").items() if mode[0] == "-"}
-        assert found == expected, f"{name} made something else"
-        shutil.rmtree(place)
+def installed(place: Path) -> dict[str, bytes]:
+    return tree(place / "dest")
 
 
 # ------------------------------------------------------------------------------------------ the jobs
 
 
-def large(work: Path, rounds: int) -> None:
+def large(work: Path, rounds: int) -> bool:
     with nginx(work / "large") as server, getmodules.Client(environ={}, use_cache=False) as client:
         original = server.root / "large.bin"
         _noise(original, LARGE_BYTES)
         url = f"{server.url}/large.bin"
         network = ClientNetwork(NetSettings())
         package = client.detect(url).package
-
-        def curl(place: Path) -> None:
-            run("curl", "-sS", "-o", "large.bin", url, place=place)
 
         def hashing(place: Path) -> None:
             with original.open("rb", buffering=0) as file:
@@ -113,26 +112,27 @@ def large(work: Path, rounds: int) -> None:
         def download(place: Path) -> None:
             context = a_context(network=network, environ={}, shape=Shape.FILE)
             blob = HttpGetter().fetch(Pin(package=package), (), context)
+            assert isinstance(blob, Blob)
             with closing(Arriving(place / "large.bin")) as into:
                 spool(blob, into, (), context)
 
-        def ours(place: Path) -> None:
-            client.get(f"{url}?archive=false", place / "dest")
-
-        def sha256(path: Path) -> str:
-            with path.open("rb", buffering=0) as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
-
-        place = Path(tempfile.mkdtemp(dir=work))
-        ours(place)
-        assert sha256(place / "dest" / "large.bin") == sha256(original)
-        shutil.rmtree(place)
-        rivals = {"curl -o": curl, "bare hashing": hashing, "getmodules": download, "getmodules, and installed": ours}
-        medians = measure(rivals, rounds, work)
-        show(f"{LARGE_BYTES // 10**6} MB downloaded, hashed and written ({_sha_extensions()})", medians)
-        slower = max(medians["curl -o"], medians["bare hashing"])
-        verdict("x the slower of curl and hashing", medians["getmodules"] / slower, 1.2, at_most=True)
+        rivals = [
+            Rival("curl -o", lambda place: run("curl", "-sS", "-o", "large.bin", url, place=place), tree),
+            Rival("bare hashing", hashing),
+            Rival("getmodules", download, tree),
+            Rival(
+                "getmodules, and installed",
+                lambda place: client.get(f"{url}?archive=false", place / "dest"),
+                installed,
+            ),
+        ]
+        measured = take_turns(rivals, rounds, work, expected=tree(server.root))
         original.unlink()
+    rows = compared(measured, "curl -o")
+    slower = max(measured[name].seconds for name in ("curl -o", "bare hashing"))
+    ratio = measured["getmodules"].seconds / slower
+    rows.append(Row("getmodules, of the slower of curl and hashing", ratio, "x", goal=at_most(1.2)))
+    return show(f"{LARGE_BYTES // 10**6} MB downloaded, hashed and written ({sha_instructions()})", rows)
 
 
 def _noise(path: Path, size: int) -> None:
@@ -142,115 +142,75 @@ def _noise(path: Path, size: int) -> None:
             file.write(noise.randbytes(1_000_000))
 
 
-def _sha_extensions() -> str:
-    try:
-        return "with SHA-NI" if " sha_ni" in Path("/proc/cpuinfo").read_text() else "no SHA-NI"
-    except OSError:
-        return "whether there is SHA-NI is not known"
-
-
-def memory(work: Path, rounds: int) -> None:
-    unit = 1 if sys.platform == "darwin" else 1024
+def memory(work: Path, rounds: int) -> bool:
+    """No matter how many rounds: a peak is no time."""
+    rows, peaks = [], []
     with nginx(work / "memory") as server:
-        peaks = []
         for size in (LITTLE_BYTES, LARGE_BYTES):
             _noise(server.root / str(size), size)
-            place = Path(tempfile.mkdtemp(dir=work))
             address = f"{server.url}/{size}?archive=false"
-            said = subprocess.check_output([sys.executable, "-c", ONE_FILE, address, str(place / "dest")], text=True)
-            peaks.append(int(said) * unit)
-            shutil.rmtree(place)
+            with fresh(work) as place:
+                peaks.append(peak_memory(sys.executable, "-c", ONE_FILE, address, "dest", place=place))
+            rows.append(Row(f"{size // 10**6} MB", peaks[-1], "MiB"))
             (server.root / str(size)).unlink()
-        print(f"\nmemory: {peaks[0] >> 20} MiB for {LITTLE_BYTES // 10**6} MB, {peaks[1] >> 20} MiB for 500 MB")
-        verdict("MiB more", (peaks[1] - peaks[0]) / (1 << 20), FLAT_BYTES >> 20, at_most=True)
+    return show("memory", [*rows, Row("more", peaks[1] - peaks[0], "MiB", goal=at_most(FLAT_MIB))])
 
 
-def many(work: Path, rounds: int) -> None:
+def many(work: Path, rounds: int) -> bool:
+    modules = {f"m{number}": module(number) for number in range(MODULES)}
     with nginx(work / "many") as server, delayed(f"127.0.0.1:{server.port}") as far:
-        slow = f"http://{far}"
-        for number in range(MODULES):
-            write_zip(server.root / f"m{number}.zip", module(number))
+        for name, files in modules.items():
+            write_zip(server.root / f"{name}.zip", files)
+        sources = {name: f"http://{far}/{name}.zip" for name in modules}
 
-        def ours(threads: int) -> Rival:
-            def get(place: Path) -> None:
-                with (
-                    getmodules.Client(environ={}, use_cache=False) as client,
-                    ThreadPoolExecutor(threads) as pool,
-                ):
-                    list(
-                        pool.map(
-                            lambda number: client.get(f"{slow}/m{number}.zip", place / "dest" / f"m{number}"),
-                            range(MODULES),
-                        )
-                    )
+        def ours(threads: int, place: Path) -> None:
+            with getmodules.Client(environ={}, use_cache=False) as client, ThreadPoolExecutor(threads) as pool:
+                list(pool.map(lambda name: client.get(sources[name], place / name), sources))
 
-            return get
+        def made(place: Path) -> dict[str, dict[str, bytes]]:
+            return trees({name: place / name for name in modules})
 
         one, threads = "getmodules, one after the other", f"getmodules, {THREADS} threads"
-        rivals = {one: ours(1), threads: ours(THREADS)}
-        go_getter, terraform = tool("go-getter"), tool("terraform")
+        rivals = [Rival(one, partial(ours, 1), made), Rival(threads, partial(ours, THREADS), made)]
+        go_getter, go_getters = tool("go-getter"), "eight go-getters at once"
         if go_getter is not None:
 
-            def go_getters(place: Path) -> None:
-                (place / "dest").mkdir()
+            def eight(place: Path) -> None:
                 with ThreadPoolExecutor(8) as pool:
-                    list(
-                        pool.map(
-                            lambda number: run(go_getter, f"{slow}/m{number}.zip", f"dest/m{number}", place=place),
-                            range(MODULES),
-                        )
-                    )
+                    list(pool.map(lambda name: run(go_getter, sources[name], name, place=place), sources))
 
-            rivals["eight go-getters at once"] = go_getters
-        expected = {f"m{n}/{name}": data for n in range(MODULES) for name, data in module(n).items()}
-        compare(rivals, expected, work)
-        if terraform is not None:
-            # What it installs is not compared: it says itself where that is.
-            calls = "".join(f'module "m{n}" {{\n  source = "{slow}/m{n}.zip"\n}}\n' for n in range(MODULES))
-
-            def terraform_get(place: Path) -> None:
-                (place / "main.tf").write_text(calls)
-                run(terraform, "get", place=place)
-
-            rivals["terraform get"] = terraform_get
-        medians = measure(rivals, rounds, work)
-        show(f"{MODULES} archives of {MODULE_BYTES // 1000} KB, {2000 * DELAY_SECONDS:.0f} ms round trip", medians)
-        goals = {one: 3.0, "eight go-getters at once": 2.0, "terraform get": 10.0}
-        for name, goal in goals.items():
-            if name in medians:
-                verdict(f"times as fast as {name}", medians[name] / medians[threads], goal, at_most=False)
-            else:
-                print(f"  not here: {name}")
+            rivals.append(Rival(go_getters, eight, made))
+        terraform = terraform_get("terraform", sources)
+        rivals += [terraform] if terraform is not None else []
+        expected = {name: digests(files) for name, files in modules.items()}
+        measured = take_turns(rivals, rounds, work, expected=expected)
+    rows = compared(measured, one)
+    goals = {one: 3, go_getters: 2, "terraform get": 10}
+    rows += [times_as_fast(measured, threads, peer, at_least(bound)) for peer, bound in goals.items()]
+    title = f"{MODULES} archives of {MODULE_BYTES // 1000} KB, {2000 * DELAY_SECONDS:.0f} ms round trip"
+    return show(title, rows)
 
 
-def small(work: Path, rounds: int) -> None:
+def small(work: Path, rounds: int) -> bool:
     with nginx(work / "small") as server:
         files = {f"m{number}.tf": f'output "n{number}" {{}}\n'.encode() * 5 for number in range(5)}
         write_zip(server.root / "small.zip", files)
-        url = f"{server.url}/small.zip"
-        rivals: dict[str, Rival] = {
-            "python, requests.get + zipfile": lambda place: run(sys.executable, "-c", BARE, url, "dest", place=place),
-            "getmodules get": lambda place: run(GETMODULES, "get", url, "dest", place=place),
-        }
-        compare(rivals, files, work)
-        medians = measure(rivals, rounds * 3, work)
-        show("one small archive, whole processes", medians)
-        bare, ours = medians.values()
-        verdict("x python with requests.get and zipfile", ours / bare, 1.35, at_most=True)
+        url, peer = f"{server.url}/small.zip", "python, requests.get + zipfile"
+        rivals = [
+            Rival(peer, lambda place: run(sys.executable, "-c", BARE, url, "dest", place=place), installed),
+            Rival("getmodules get", lambda place: run(GETMODULES, "get", url, "dest", place=place), installed),
+        ]
+        measured = take_turns(rivals, rounds * 3, work, expected=digests(files))
+    rows = compared(measured, peer, goals={"getmodules get": at_most(1.35)})
+    return show("one small archive, whole processes", rows)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--quick", action="store_true", help="three rounds: does it run, and about where are we?")
-    parser.add_argument("--only", choices=["large", "memory", "many", "small"])
-    parser.add_argument("--work", type=Path, default=MEMORY)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=options.work, prefix="getmodules-bench-") as directory:
-        for job in (large, memory, many, small):
-            if options.only in (None, job.__name__):
-                job(Path(directory), 3 if options.quick else options.rounds)
+def main() -> int:
+    jobs = (large, memory, many, small)
+    options = arguments(__doc__, [job.__name__ for job in jobs]).parse_args()
+    with workplace(options.work) as work:
+        return perform({job.__name__: partial(job, work, options.rounds) for job in jobs}, options.only)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,31 +1,31 @@
 """OCI packages, side by side with what one would use instead; ratios are the result.
 
-    python benchmarks/oci.py [--rounds N] [--only small|large|many] [--work DIRECTORY]
+    python benchmarks/oci.py [--rounds N] [--quick] [--only small|large|many …] [--work DIRECTORY]
 
 * small: one small module by tag, in process, against its two bare requests and an unzip (goal: at most 1.5 times).
 * large: 200 MB, verified and unpacked, against `oras pull` and `unzip`, as whole processes (at most 1.0 times).
 * many: 50 modules over TLS and a proxy that adds 20 ms, through one client in threads, against the same client
   one after the other (at least 5 times faster) and `tofu get` where it is found (at least 8 times).
 
-The registry is docker-registry where it is found, else our own in a process of its own. DIRECTORY should be on a
-tmpfs (/dev/shm): what is compared is not the disk.
+The registry is docker-registry where it is found, else our own in a process of its own. Nothing is kept from round to
+round, and what all of them produced is compared first. DIRECTORY should be on a tmpfs (/dev/shm): what is compared is
+not the disk. Ends with 1 where a goal is missed.
 """
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import os
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import requests
@@ -33,11 +33,30 @@ import requests
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import getmodules
-from benchmarks.harness import DELAY_SECONDS, GETMODULES, MEMORY, Rival, delayed, measure, tool
+from benchmarks.files import digests, tree, trees
+from benchmarks.harness import (
+    Rival,
+    Row,
+    arguments,
+    at_least,
+    at_most,
+    compared,
+    perform,
+    show,
+    take_turns,
+    times_as_fast,
+    workplace,
+)
+from benchmarks.processes import DELAY_SECONDS, GETMODULES, delayed, run, tool
+from benchmarks.terraform import terraform_get
 from getmodules.net.settings import NetSettings
+from tests.certificates import Authority, make_authority
 
-SMALL = {f"modules/m{number}/main.tf": f'output "n{number}" {{}}\n' * 20 for number in range(20)} | {"main.tf": "# x\n"}
-MODULES = 50
+SMALL = {
+    "main.tf": b"# x\n",
+    **{f"modules/m{number}/main.tf": b'output "n%d" {}\n' % number * 20 for number in range(20)},
+}
+MODULES, THREADS = 50, 16
 LARGE_BYTES = 200 << 20
 
 
@@ -51,26 +70,27 @@ def free_port() -> int:
 
 
 @contextmanager
-def registry(work: Path, tls: tuple[Path, Path] | None) -> Iterator[str]:
+def registry(work: Path, tls: Authority | None = None) -> Iterator[str]:
     """A registry in a process of its own; where it listens."""
     port = free_port()
     program = tool("docker-registry")
     if program:
-        config: dict[str, object] = {
+        http: dict[str, object] = {"addr": f"127.0.0.1:{port}"}
+        if tls:
+            http["tls"] = {"certificate": str(tls.certificate), "key": str(tls.key)}
+        config = {
             "version": 0.1,
             "log": {"level": "error", "accesslog": {"disabled": True}},
             "storage": {"filesystem": {"rootdirectory": str(work / f"registry-{port}")}},
-            "http": {"addr": f"127.0.0.1:{port}"},
+            "http": http,
         }
-        if tls:
-            config["http"] = {"addr": f"127.0.0.1:{port}", "tls": {"certificate": str(tls[0]), "key": str(tls[1])}}
         path = work / f"registry-{port}.yml"
         path.write_text(json.dumps(config))
         command = [program, "serve", str(path)]
     else:
         command = [sys.executable, "-m", "getmodules.testing.registry", "--port", str(port)]
         if tls:
-            command += ["--tls-cert", str(tls[0]), "--tls-key", str(tls[1])]
+            command += ["--tls-cert", str(tls.certificate), "--tls-key", str(tls.key)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         for _ in range(100):
@@ -83,48 +103,27 @@ def registry(work: Path, tls: tuple[Path, Path] | None) -> Iterator[str]:
         process.wait()
 
 
-def certificate(work: Path) -> tuple[Path, Path]:
-    """Self-signed, for loopback."""
-    files = work / "server.crt", work / "server.key"
-    subprocess.run(
-        [
-            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-            "-days", "2",
-            "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost",
-            "-out", str(files[0]), "-keyout", str(files[1]),
-        ],
-        check=True,
-        capture_output=True,
-    )  # fmt: skip
-    return files
-
-
-def fill(directory: Path, files: dict[str, str]) -> Path:
+def fill(directory: Path, files: dict[str, bytes]) -> Path:
     for name, content in files.items():
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
-        (directory / name).write_text(content)
+        (directory / name).write_bytes(content)
     return directory
 
 
-# ------------------------------------------------------------------------------------------ measuring
-
-
-def report(title: str, medians: dict[str, float], against: str, ours: str, goal: str) -> None:
-    print(f"\n{title}")
-    for name, median in medians.items():
-        print(f"  {name:36} {median * 1000:9.1f} ms   {median / medians[against]:5.2f} x {against}")
-    ratio = medians[ours] / medians[against]
-    print(f"  → {ratio:.2f} times the time of {against}, {1 / ratio:.1f} times as fast (goal: {goal})")
+def installed(place: Path) -> dict[str, bytes]:
+    return tree(place / "dest")
 
 
 # ------------------------------------------------------------------------------------------ the three jobs
 
 
-def small(work: Path, rounds: int) -> None:
-    with registry(work, None) as host:
-        client = getmodules.Client(environ={})
+def small(work: Path, rounds: int) -> bool:
+    with (
+        registry(work) as host,
+        getmodules.Client(environ={}) as client,
+        requests.Session() as session,
+    ):
         client.push(fill(work / "small", SMALL), f"oci://{host}/acme/small?tag=1")
-        session = requests.Session()
         session.trust_env = False
 
         def bare(place: Path) -> None:
@@ -136,96 +135,73 @@ def small(work: Path, rounds: int) -> None:
         def ours(place: Path) -> None:
             client.get(f"oci://{host}/acme/small?tag=1", place / "dest")
 
-        for rival in (bare, ours):
-            rival(Path(tempfile.mkdtemp(dir=work)))
-        medians = measure({"bare requests + zipfile": bare, "getmodules": ours}, rounds * 5, work)
-        report("one small module by tag, in process", medians, "bare requests + zipfile", "getmodules", "at most 1.5")
-        client.close()
+        peer = "bare requests + zipfile"
+        rivals = [Rival(peer, bare, installed), Rival("getmodules", ours, installed)]
+        measured = take_turns(rivals, rounds * 5, work, expected=digests(SMALL))
+    rows = compared(measured, peer, goals={"getmodules": at_most(1.5)})
+    return show("one small module by tag, in process", rows)
 
 
-def large(work: Path, rounds: int) -> None:
+def large(work: Path, rounds: int) -> bool:
+    title, peer = "200 MB, whole processes", "oras pull + unzip"
     oras = tool("oras")
     if oras is None:
-        print("\nlarge: skipped, there is no oras")
-        return
-    with registry(work, None) as host:
-        source = work / "large"
-        source.mkdir()
-        for number in range(4):
-            (source / f"noise-{number}").write_bytes(os.urandom(LARGE_BYTES // 4))
-        getmodules.Client(environ={}).push(source, f"oci://{host}/acme/large?tag=1")
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        return show(title, [Row(peer, None, note="it is not here")])
+    with registry(work) as host, getmodules.Client(environ={}) as publisher:
+        source = fill(work / "large", {f"noise-{number}": os.urandom(LARGE_BYTES // 4) for number in range(4)})
+        publisher.push(source, f"oci://{host}/acme/large?tag=1")
 
-        def peer(place: Path) -> None:
-            subprocess.run(
-                [oras, "pull", "--plain-http", "--no-tty", f"{host}/acme/large:1", "-o", str(place)],
-                check=True,
-                **quiet,
-            )
-            subprocess.run(["unzip", "-q", str(place / "module.zip"), "-d", str(place / "dest")], check=True, **quiet)
+        def pull(place: Path) -> None:
+            run(oras, "pull", "--plain-http", "--no-tty", f"{host}/acme/large:1", "-o", place, place=place)
+            run("unzip", "-q", place / "module.zip", "-d", place / "dest", place=place)
 
         def ours(place: Path) -> None:
-            address = f"oci://{host}/acme/large?tag=1"
-            subprocess.run([GETMODULES, "get", address, str(place / "dest")], check=True, **quiet)
+            # A store of its own: what an earlier round kept there would not be fetched again.
+            environ = {"GETMODULES_CACHE_DIR": str(place / "cache")}
+            run(GETMODULES, "get", f"oci://{host}/acme/large?tag=1", place / "dest", place=place, environ=environ)
 
-        medians = measure({"oras pull + unzip": peer, "getmodules": ours}, rounds, work)
-        report("200 MB, whole processes", medians, "oras pull + unzip", "getmodules", "at most 1.0")
+        rivals = [Rival(peer, pull, installed), Rival("getmodules", ours, installed)]
+        measured = take_turns(rivals, rounds, work, expected=tree(source))
+    return show(title, compared(measured, peer, goals={"getmodules": at_most(1.0)}))
 
 
-def many(work: Path, rounds: int) -> None:
-    tls = certificate(work)
-    with ExitStack() as stack:
-        host = stack.enter_context(registry(work, tls))
-        slow = stack.enter_context(delayed(host))
-        network = NetSettings(ca_file=str(tls[0]))
+def many(work: Path, rounds: int) -> bool:
+    authority = make_authority(work)
+    network = NetSettings(ca_file=str(authority.ca))
+    modules = {f"m{number}": {**SMALL, "name.tf": b"# %d\n" % number} for number in range(MODULES)}
+    with registry(work, authority) as host, delayed(host) as far:
+        sources = {name: f"oci://{far}/acme/{name}?tag=1" for name in modules}
         with getmodules.Client(environ={}, network=network) as publisher, ThreadPoolExecutor(8) as pool:
-            for number in range(MODULES):
-                fill(work / f"m{number}", {**SMALL, "name.tf": f"# {number}\n"})
-            list(pool.map(lambda n: publisher.push(work / f"m{n}", f"oci://{host}/acme/m{n}?tag=1"), range(MODULES)))
 
-        def ours(threads: int) -> Rival:
-            def run(place: Path) -> None:
-                with getmodules.Client(environ={}, network=network) as client, ThreadPoolExecutor(threads) as pool:
-                    list(
-                        pool.map(lambda n: client.get(f"oci://{slow}/acme/m{n}?tag=1", place / str(n)), range(MODULES))
-                    )
+            def publish(name: str) -> None:
+                publisher.push(fill(work / name, modules[name]), f"oci://{host}/acme/{name}?tag=1")
 
-            return run
+            list(pool.map(publish, modules))
 
-        rivals: dict[str, Rival] = {"getmodules, one after the other": ours(1), "getmodules, 16 threads": ours(16)}
-        tofu = tool("tofu")
-        if tofu is not None:
-            calls = "".join(
-                f'module "m{n}" {{\n  source = "oci://{slow}/acme/m{n}?tag=1"\n}}\n' for n in range(MODULES)
-            )
+        def ours(threads: int, place: Path) -> None:
+            with getmodules.Client(environ={}, network=network) as client, ThreadPoolExecutor(threads) as pool:
+                list(pool.map(lambda name: client.get(sources[name], place / name), sources))
 
-            def peer(place: Path) -> None:
-                (place / "main.tf").write_text(calls)
-                environ = {"PATH": os.environ["PATH"], "HOME": str(place), "SSL_CERT_FILE": str(tls[0])}
-                subprocess.run([tofu, "get"], cwd=place, env=environ, check=True, stdout=subprocess.DEVNULL)
+        def made(place: Path) -> dict[str, dict[str, bytes]]:
+            return trees({name: place / name for name in modules})
 
-            rivals["tofu get"] = peer
-        medians = measure(rivals, rounds, work)
-        ours_name = "getmodules, 16 threads"
-        title = f"{MODULES} modules over TLS, {2000 * DELAY_SECONDS:.0f} ms round trip"
-        report(title, medians, "getmodules, one after the other", ours_name, "at least 5 times as fast")
-        if tofu is not None:
-            report(title, medians, "tofu get", ours_name, "at least 8 times as fast")
-        else:
-            print("  tofu is not here")
+        one, threads = "getmodules, one after the other", f"getmodules, {THREADS} threads"
+        rivals = [Rival(one, partial(ours, 1), made), Rival(threads, partial(ours, THREADS), made)]
+        tofu = terraform_get("tofu", sources, {"SSL_CERT_FILE": str(authority.ca)})
+        rivals += [tofu] if tofu is not None else []
+        expected = {name: digests(files) for name, files in modules.items()}
+        measured = take_turns(rivals, rounds, work, expected=expected)
+    rows = compared(measured, one)
+    rows += [times_as_fast(measured, threads, peer, at_least(bound)) for peer, bound in ((one, 5), ("tofu get", 8))]
+    return show(f"{MODULES} modules over TLS, {2000 * DELAY_SECONDS:.0f} ms round trip", rows)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--only", choices=["small", "large", "many"])
-    parser.add_argument("--work", type=Path, default=MEMORY)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=options.work, prefix="getmodules-bench-") as directory:
-        for job in (small, large, many):
-            if options.only in (None, job.__name__):
-                job(Path(directory), options.rounds)
+def main() -> int:
+    jobs = (small, large, many)
+    options = arguments(__doc__, [job.__name__ for job in jobs]).parse_args()
+    with workplace(options.work) as work:
+        return perform({job.__name__: partial(job, work, options.rounds) for job in jobs}, options.only)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
