@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import functools
 import re
+from bisect import bisect
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Self
@@ -28,6 +29,8 @@ _LONGEST_VERSION = 255
 _LONGEST_CONSTRAINT = 2_000
 #: What a signed 64-bit reader holds, as Terraform is one.
 _LARGEST = 2**63 - 1
+#: So many on either side of what was asked for are shown as the nearest.
+_NEAR = 2
 
 _IDENTIFIERS = r"[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*"
 _VERSION = re.compile(
@@ -221,6 +224,25 @@ class Constraint:
     def newest(self, versions: Iterable[Version]) -> Version | None:
         """The newest of ``versions`` that may be taken."""
         return max(filter(self.allows, versions), default=None)
+
+    def advice(self, versions: Iterable[Version], written: str) -> str | None:
+        """Where none of ``versions`` may be taken: a pre-release to ask for by its name, or what is nearest.
+
+        ``written`` is how one version is asked for: ``version={}``.
+        """
+        ordered = sorted(versions)
+        early = [each for each in ordered if each.prerelease and self.allows(Version(*each.release))]
+        if early:
+            return f"a pre-release is taken by its exact name only: {written.format(early[-1])}"
+        if not any(term.version.prerelease for term in self.terms):
+            ordered = [each for each in ordered if not each.prerelease]
+        near: set[Version] = set()
+        for term in self.terms:
+            place = bisect(ordered, term.version)
+            near.update(ordered[max(place - _NEAR, 0) : place + _NEAR])
+        if near <= set(ordered[-_NEAR:]):
+            return None  # whoever lists the newest has said it
+        return f"the nearest are {', '.join(map(str, sorted(near, reverse=True)))}"
 
 
 def _parse_term(text: str, start: int) -> tuple[Term, int]:

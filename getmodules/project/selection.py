@@ -83,7 +83,7 @@ def _selected(target: Target, getter: BoundGetter, means: Means) -> Target:
     available = versions_of(package, getter, means)
     newest = constraint.newest(available)
     if newest is None:
-        raise _nothing_fits(entry, available, package)
+        raise _nothing_fits(constraint, entry, available, package)
     tags = sorted(available[newest])
     if len(tags) > 1:
         raise ConfigError(
@@ -139,10 +139,13 @@ def version_in(name: str) -> Version | None:
         return None
 
 
-def _nothing_fits(entry: ModuleEntry, available: Iterable[Version], package: PackageAddress) -> NotFoundError:
+def _nothing_fits(
+    constraint: Constraint, entry: ModuleEntry, available: Iterable[Version], package: PackageAddress
+) -> GetModulesError:
     newest = sorted(available, reverse=True)[:_SHOWN]
     there = f"the newest are {', '.join(map(str, newest))}" if newest else "no tag is a semantic version"
-    hint = "pre-releases are taken by their exact name only" if newest else "name a tag in the address instead"
-    error = NotFoundError(f"no version fits {printable(str(entry.version))!r}: {there}", hint=hint)
-    error.at(package.display())
-    return error
+    advice = constraint.advice(available, 'version = "{}"') if newest else None
+    return NotFoundError(
+        f"no version fits {printable(str(entry.version))!r}: {there}",
+        hint=advice or "name a tag in the address, in the place of version",
+    ).at(package.display())

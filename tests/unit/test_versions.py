@@ -137,6 +137,30 @@ def test_without_terms_every_release_will_do() -> None:
     assert str(Constraint()) == ""
 
 
+@pytest.mark.parametrize(
+    ("constraint", "versions", "advice"),
+    [
+        pytest.param("~> 1.2", "", None, id="nothing there"),
+        pytest.param("~> 3.0", "1.0.0 2.0.0", None, id="the newest are the nearest"),
+        pytest.param("~> 1.2.0", "1.0.0 1.1.0 1.3.0 1.4.0 2.0.0", "are 1.4.0, 1.3.0, 1.1.0, 1.0.0", id="near"),
+        pytest.param("< 1.0", "1.1.0 1.2.0 2.0.0 3.0.0", "the nearest are 1.2.0, 1.1.0", id="all are newer"),
+        pytest.param("~> 3.0", "1.0.0 3.0.0-a 3.0.0-b", "version=3.0.0-b", id="a pre-release"),
+        pytest.param("~> 3.0", "1.0.0 2.0.0 4.0.0-a 2.5.0-a", None, id="pre-releases that would not do either"),
+        pytest.param("3.0.0", "1.0.0 3.0.0-rc.1", "version=3.0.0-rc.1", id="the release is not there yet"),
+        pytest.param(
+            "2.0.0-b", "1.0.0 2.0.0-a 2.0.0-c 5.0.0", "are 5.0.0, 2.0.0-c, 2.0.0-a, 1.0.0", id="a misspelt one"
+        ),
+        pytest.param("", "1.0.0-a 1.0.0-b", "version=1.0.0-b", id="nothing but pre-releases"),
+    ],
+)
+def test_advice_where_nothing_will_do(constraint: str, versions: str, advice: str | None) -> None:
+    there = [Version.parse(text) for text in versions.split()]
+    wanted = Constraint.parse(constraint) if constraint else Constraint()
+    assert wanted.newest(there) is None
+    said = wanted.advice(there, "version={}")
+    assert said is None if advice is None else advice in (said or "")
+
+
 def test_the_newest_that_will_do() -> None:
     versions = [Version.parse(text) for text in ("1.9.0", "1.10.0", "2.0.0-rc.1", "1.2.0", "0.1.0")]
     assert str(Constraint.parse("~> 1").newest(versions)) == "1.10.0"

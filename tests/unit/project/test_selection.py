@@ -89,11 +89,27 @@ def test_modules_of_one_repository_ask_once(project: Project, getter: Tagged) ->
             id="two spellings",
         ),
         pytest.param(
+            ("1.0.0", "3.0.0-rc.1", "3.0.0-rc.2", "4.0.0-rc.1"),
+            "~> 3.0",
+            NotFoundError,
+            "no version fits '~> 3.0': the newest are 4.0.0-rc.1, 3.0.0-rc.2",
+            'a pre-release is taken by its exact name only: version = "3.0.0-rc.2"',
+            id="a pre-release would",
+        ),
+        pytest.param(
+            (*(f"{major}.{minor}.0" for major in range(1, 8) for minor in range(5)), "9.0.0-rc.1"),
+            "~> 2.7.0",
+            NotFoundError,
+            "no version fits '~> 2.7.0': the newest are 9.0.0-rc.1, 7.4.0, 7.3.0, 7.2.0, 7.1.0",
+            "the nearest are 3.1.0, 3.0.0, 2.4.0, 2.3.0",
+            id="what is nearest",
+        ),
+        pytest.param(
             ("1.0.0", "2.0.0"),
             "~> 3.0",
             NotFoundError,
             "no version fits '~> 3.0': the newest are 2.0.0, 1.0.0",
-            "pre-rel",
+            "name a tag",
             id="none fits",
         ),
         pytest.param(
@@ -111,6 +127,7 @@ def test_what_cannot_be_selected(
     assert message in error.message
     assert hint in (error.hint or "")
     assert error.address is not None
+    assert ("pre-release" in (error.hint or "")) is ("pre-release" in hint)
 
 
 def test_two_spellings_of_a_version_that_is_not_taken_do_no_harm(project: Project, getter: Tagged) -> None:
