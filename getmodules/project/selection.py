@@ -81,16 +81,27 @@ def _selected(target: Target, getter: BoundGetter, means: Means) -> Target:
     assert entry.version is not None
     constraint = Constraint.parse(entry.version)
     available = versions_of(package, getter, means)
-    newest = constraint.newest(available)
-    if newest is None:
+    allowed = {version: tags for version, tags in available.items() if constraint.allows(version)}
+    if not allowed:
         raise _nothing_fits(constraint, entry, available, package)
-    tags = sorted(available[newest])
-    if len(tags) > 1:
+    _refuse_two_spellings(allowed, getter, package)
+    (tag,) = allowed[max(allowed)]
+    return with_tag(target, tag, getter)
+
+
+def _refuse_two_spellings(
+    allowed: Mapping[Version, tuple[str, ...]], getter: BoundGetter, package: PackageAddress
+) -> None:
+    """Also of one that is not the newest: it is the next time a version is taken away, or the constraint narrowed."""
+    twice = max((version for version, tags in allowed.items() if len(tags) > 1), default=None)
+    if twice is not None:
+        first, second = sorted(allowed[twice])[:2]
+        others = f"have a version without both (!= {twice}), " if len(allowed) > 1 else ""
         raise ConfigError(
-            f"the tags {printable(tags[0], 80)!r} and {printable(tags[1], 80)!r} are one version: which one is meant?",
-            hint=f"name one of them in the address ({getter.version_argument}=), in the place of version",
+            f"the tags {printable(first, 80)!r} and {printable(second, 80)!r} are one version: which one is meant?",
+            hint=f"remove one of them, {others}or name one in the address ({getter.version_argument}=), "
+            "in the place of version",
         ).at(package.display())
-    return with_tag(target, tags[0], getter)
 
 
 def as_locked(entry: ModuleEntry, selected: str | None, bench: Bench) -> Target | Failure:
@@ -124,7 +135,7 @@ def versions_of(package: PackageAddress, getter: BoundGetter, means: Means) -> M
 def readable(names: Iterable[str]) -> dict[Version, tuple[str, ...]]:
     """The tags that are versions: ``1.2.0`` or ``v1.2.0``, in OCI tags with ``_`` for ``+``."""
     found: dict[Version, tuple[str, ...]] = {}
-    for name in names:
+    for name in dict.fromkeys(names):  # a list in pages may repeat itself
         version = version_in(name)
         if version is not None:
             found[version] = (*found.get(version, ()), name)

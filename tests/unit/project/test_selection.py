@@ -85,8 +85,24 @@ def test_modules_of_one_repository_ask_once(project: Project, getter: Tagged) ->
             "1.0.0",
             ConfigError,
             "'1.0.0' and 'v1.0.0' are one version",
-            "version=",
+            "remove one of them, or name one in the address (version=)",
             id="two spellings",
+        ),
+        pytest.param(
+            ("1.0.0", "v1.0.0", "1.1.0", "1.2.0", "v1.2.0", "1.3.0"),
+            "~> 1.0",
+            ConfigError,
+            "'1.2.0' and 'v1.2.0' are one version",
+            "have a version without both (!= 1.2.0)",
+            id="two spellings of one that is not the newest",
+        ),
+        pytest.param(
+            ("1.0.0_a", "1.0.0+a"),
+            ">= 1.0",
+            ConfigError,
+            "'1.0.0+a' and '1.0.0_a' are one version",
+            "remove one of them",
+            id="two spellings of a build",
         ),
         pytest.param(
             ("1.0.0", "3.0.0-rc.1", "3.0.0-rc.2", "4.0.0-rc.1"),
@@ -130,11 +146,21 @@ def test_what_cannot_be_selected(
     assert ("pre-release" in (error.hint or "")) is ("pre-release" in hint)
 
 
-def test_two_spellings_of_a_version_that_is_not_taken_do_no_harm(project: Project, getter: Tagged) -> None:
+@pytest.mark.parametrize("constraint", ["~> 1.0", ">= 0.1, != 0.1.0"])
+def test_two_spellings_of_a_version_that_does_not_fit_do_no_harm(
+    constraint: str, project: Project, getter: Tagged
+) -> None:
     getter.tags = ("0.1.0", "v0.1.0", "1.0.0")
-    target = _select(project, _entry(">= 0.1"))
+    target = _select(project, _entry(constraint))
     assert isinstance(target, Target)
     assert target.selected == "1.0.0"
+
+
+def test_a_tag_that_is_listed_twice_is_one(project: Project, getter: Tagged) -> None:
+    getter.tags = ("1.0.0", "1.1.0", "1.1.0")
+    target = _select(project, _entry("~> 1.0"))
+    assert isinstance(target, Target)
+    assert target.selected == "1.1.0"
 
 
 def test_a_list_that_is_no_list_is_the_plugins_fault(project: Project, getter: Tagged) -> None:
