@@ -7,7 +7,7 @@ from functools import partial
 
 from getmodules.batch import Failure, Outcome, ask_all
 from getmodules.boundgetter import BoundGetter
-from getmodules.errors import ConfigError, GetModulesError, NotFoundError
+from getmodules.errors import ConfigError, GetModulesError, NotFoundError, OfflineError
 from getmodules.model import ModuleAddress, PackageAddress
 from getmodules.pipeline import Means, reported
 from getmodules.project.bench import Bench
@@ -128,7 +128,14 @@ def versions_of(package: PackageAddress, getter: BoundGetter, means: Means) -> M
         temporary_workshops(visit) as workshops,
         reported(package.display(), means, workshops) as context,
     ):
-        names = context.once(("versions", str(package)), lambda: getter.versions(package, context))
+        try:
+            names = context.once(("versions", str(package)), lambda: getter.versions(package, context))
+        except OfflineError as error:
+            # What a getter says of its packages, that once they were fetched they are at hand, is not true of this.
+            raise OfflineError(
+                f"which versions there are of {package.display()} cannot be found out offline",
+                hint="lists of versions are not kept: leave out --offline; only what is locked already needs none",
+            ) from error
         return readable(names)
 
 

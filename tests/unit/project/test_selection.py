@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from getmodules import ConfigError, GetModulesError, NotFoundError
+from getmodules import ConfigError, GetModulesError, NotFoundError, OfflineError
 from getmodules.project import selection as subject
 from getmodules.project.manifest import ModuleEntry
 from getmodules.project.selection import Target
@@ -225,3 +225,33 @@ def test_tags_of_a_registry(tmp_path: Any) -> None:
             target = _select(project, _entry(constraint, f"oci://{registry.host}/acme/vpc"))
             assert isinstance(target, Target), target
             assert target.address.package.arguments["tag"] == tag
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("oci://{host}/acme/vpc", id="oci"),
+        pytest.param("git::https://{host}/acme/vpc", id="git"),
+        pytest.param("tfr://{host}/acme/vpc/any", id="a registry"),
+    ],
+)
+def test_offline_no_version_can_be_chosen(source: str, tmp_path: Any) -> None:
+    """Also where the repository was asked and fetched before: its packages are kept, and the list is not."""
+    with Registry() as registry:
+        registry.push_module("acme/vpc", "1.0.0", {"main.tf": "1"})
+        cache = tmp_path / "cache"
+        online = Project(tmp_path / "online", use_cache=True, cache_dir=cache)
+        online.wants(f'[modules.vpc]\nsource = "oci://{registry.host}/acme/vpc"\nversion = "~> 1.0"\n')
+        assert online.client.install(online.directory).failures == ()
+        registry.forget_requests()
+        project = Project(tmp_path / "offline", use_cache=True, cache_dir=cache, offline=True)
+        project.wants("")
+        repository = source.format(host=registry.host)
+        error = _select(project, _entry("~> 1.0", repository))
+        assert not registry.requests
+    assert isinstance(error, OfflineError), error
+    assert error.code == "offline"
+    assert f"which versions there are of {repository}" in error.message
+    assert "not in the cache" not in str(error)
+    assert "lists of versions are not kept" in (error.hint or "")
+    assert error.address is not None
