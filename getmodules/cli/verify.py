@@ -55,6 +55,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         shown = [module for module in report.modules if not console.quiet or module.state != "ok"]
         if shown:
             console.data("\n".join(line for module in shown for line in _as_lines(module)))
+        elif not console.quiet:
+            console.data("nothing to verify: the lock has no modules")
     for module in report.modules:
         if module.error is not None:
             console.error(module.error, about=module.name)
