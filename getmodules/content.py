@@ -212,13 +212,15 @@ def _refuse_what_needs_bytes(treatment: Treatment, demands: tuple[Demand, ...]) 
     if treatment.checksum is not None:
         raise AddressError("checksum= is of an archive's bytes, and this is a directory", hint=hint)
     if treatment.filename is not None:
-        raise AddressError("filename= is for a single file, and this is a directory")
+        raise AddressError("filename= is for a single file, and this is a directory", hint="leave it out")
     if treatment.archive is not None:
-        raise AddressError("archive= is for a file, and this is a directory")
+        raise AddressError("archive= is for a file, and this is a directory", hint="leave it out")
     for demand in demands:
         if demand.gate is Gate.BYTES:
             if demand.check == demanded.LOCK:
-                raise LockMismatchError("the lock has an archive's digest for what is a directory now")
+                raise LockMismatchError(
+                    "the lock has an archive's digest for what is a directory now", hint=demanded.HINTS[demanded.LOCK]
+                )
             raise ConfigError(f"{demand.by} wants {demand.value} of an archive, and this is a directory", hint=hint)
 
 

@@ -76,7 +76,7 @@ class FileGetter:
     def check(self, package: PackageAddress) -> PackageAddress:
         url = check_url(package.url)
         if url.scheme != "file":
-            raise AddressError("file:: takes paths and file:///… only")
+            raise AddressError("file:: takes paths and file:///… only", hint="write file::./path, or leave file:: out")
         if url.host or url.userinfo:
             raise AddressError(
                 f"file://{printable(url.host)}{url.path} names another host", hint="three slashes: file:///path"

@@ -237,6 +237,15 @@ def test_what_is_refused_before_anybody_is_asked(source: str, word: str) -> None
         pytest.param("./a?archive=rar", "tar.gz", id="the known archives"),
         pytest.param("https://h/a?checksum=SHA", "sha256:HEX", id="what a checksum looks like"),
         pytest.param("oci://h/r?tag=1.0+b", "'_'", id="a plus in a tag"),
+        pytest.param("", "is a variable not set", id="nothing"),
+        pytest.param("./a?archive=zip&archive=tar", "leave one out", id="an argument twice"),
+        pytest.param("git::https://h/x?archive=zip", "arguments: depth, ref, sshkey", id="what git has no use for"),
+        pytest.param(f"oci://h/r?checksum={'0' * 64}", "arguments: digest, tag", id="what oci has no use for"),
+        pytest.param("file::https://h/x", "leave file:: out", id="a web address as file"),
+        pytest.param("https::ftp://h/x", "leave https:: out", id="another protocol by http"),
+        pytest.param("git::https://h", "git::https://HOST/PATH", id="no repository"),
+        pytest.param("git::https://h/x?sshkey=YQ==", "git::ssh://", id="a key for another transport"),
+        pytest.param("oci://h/r?digest=sha256:AB", "64 lower-case digits", id="what a digest looks like"),
     ],
 )
 def test_a_hint_says_what_to_write(source: str, hint: str) -> None:

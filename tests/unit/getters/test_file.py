@@ -173,7 +173,8 @@ def test_a_checksum_that_holds(client: Client, source: Path, tmp_path: Path, che
 )
 def test_what_is_refused(client: Client, source: Path, tmp_path: Path, what: str, kind: type, code: str) -> None:
     before = snapshot(tmp_path)
-    refusal(kind, code, client.get, f"./{what}", tmp_path / "dest", base=source)
+    error = refusal(kind, code, client.get, f"./{what}", tmp_path / "dest", base=source)
+    assert error.hint, "somebody can do something about each of these"
     assert snapshot(tmp_path) == before
 
 
