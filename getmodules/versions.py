@@ -60,7 +60,7 @@ class Version:
     """One semantic version. ``str()`` gives it back as it was written; two spellings of one do not exist.
 
     The order is total: semver's precedence, and between versions that differ only in what is behind the ``+``,
-    which has none, that text. :attr:`precedence` is the part that semver knows.
+    or in zeros before a number, which has none, that text. :attr:`precedence` is the part that semver knows.
     """
 
     major: int
@@ -70,15 +70,17 @@ class Version:
     build: str = ""
 
     @classmethod
-    def parse(cls, text: str) -> Self:
-        """``text`` as semver 2.0 has it: three numbers, nothing in front of them, no leading zeros."""
+    def parse(cls, text: str, *, padded: bool = False) -> Self:
+        """``text`` as semver 2.0 has it: three numbers, nothing in front of them, no leading zeros.
+
+        ``padded`` lets those be in a pre-release, as the engines do where they read ``.terraform.lock.hcl``.
+        """
         match = _VERSION.fullmatch(text) if len(text) <= _LONGEST_VERSION else None
         if match is None:
             raise VersionError(f"{printable(text, 80)!r} is no semantic version", "versions are written 1.2.3")
         numbers = match["numbers"].split(".")
-        zeros = next(
-            (part for part in (*numbers, *_numeric(match["prerelease"])) if part != "0" and part[0] == "0"), ""
-        )
+        judged = numbers if padded else (*numbers, *_numeric(match["prerelease"]))
+        zeros = next((part for part in judged if part != "0" and part[0] == "0"), "")
         if zeros:
             raise VersionError(
                 f"{printable(text, 80)!r} is no semantic version: {zeros} has a leading zero",
@@ -104,7 +106,11 @@ class Version:
     def __lt__(self, other: object) -> bool:
         if not isinstance(other, Version):
             return NotImplemented
-        return (self.precedence, _ranks(self.build), self.build) < (other.precedence, _ranks(other.build), other.build)
+        return self._place < other._place
+
+    @property
+    def _place(self) -> tuple[Any, ...]:
+        return self.precedence, self.prerelease, _ranks(self.build), self.build
 
 
 def _numeric(identifiers: str | None) -> list[str]:

@@ -88,6 +88,17 @@ def test_what_is_no_version(text: str) -> None:
     assert len(str(caught.value)) < 200
 
 
+def test_zeros_before_a_number_of_a_pre_release_only_where_they_are_let_in() -> None:
+    one, padded = Version.parse("1.2.3-1"), Version.parse("1.2.3-01", padded=True)
+    assert str(padded) == "1.2.3-01"
+    assert padded != one
+    assert padded.precedence == one.precedence
+    assert sorted([one, padded]) == sorted([padded, one])
+    for text in ("01.2.3", "1.02.3-1"):
+        with pytest.raises(VersionError, match="leading zero"):
+            Version.parse(text, padded=True)
+
+
 @pytest.mark.parametrize("text", ["0.0.0", "1.2.3-0a", "1.2.3+001", "1.0.0-x-y-z.--", "1.2.3-a.b+c.d"])
 def test_what_is_one_is_written_as_it_was(text: str) -> None:
     assert str(Version.parse(text)) == text
