@@ -48,7 +48,7 @@ def is_url_like(body: str) -> bool:
 
 def _check_characters(text: str) -> None:
     if not text.strip():
-        raise AddressError("the address is empty")
+        raise AddressError("the address is empty", hint="is a variable not set?")
     if len(text) > MAX_LENGTH:
         raise AddressError(f"an address of {len(text):,} characters; at most {MAX_LENGTH:,} are allowed")
     if not text.isprintable():
@@ -142,7 +142,7 @@ def merge_arguments(*groups: Iterable[Argument]) -> Arguments:
     for group in groups:
         for argument in group:
             if argument.name in merged:
-                raise AddressError(f"the argument {printable(argument.name)!r} is there twice")
+                raise AddressError(f"the argument {printable(argument.name)!r} is there twice", hint="leave one out")
             merged[argument.name] = argument
     return Arguments(tuple(merged.values()))
 

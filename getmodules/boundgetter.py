@@ -68,12 +68,15 @@ class BoundGetter:
         for name in package.arguments:
             if name in CORE_ARGUMENTS:
                 if name not in self.core_arguments:
-                    raise AddressError(f"{name}= has no meaning for {package.getter} addresses")
+                    raise AddressError(f"{name}= has no meaning for {package.getter} addresses", hint=self._known())
             elif self.arguments is not None and name not in self.arguments:
-                known = ", ".join(sorted(self.arguments | self.core_arguments)) or "none"
                 raise AddressError(
-                    f"{package.getter} addresses have no argument {printable(name)!r}", hint=f"arguments: {known}"
+                    f"{package.getter} addresses have no argument {printable(name)!r}", hint=self._known()
                 )
+
+    def _known(self) -> str:
+        own = ("the URL's own",) if self.arguments is None else sorted(self.arguments)
+        return f"arguments: {', '.join((*own, *sorted(self.core_arguments))) or 'none'}"
 
     def demands(self, package: PackageAddress) -> tuple[Demand, ...]:
         result = self._optional("demands", package)

@@ -21,6 +21,7 @@ from getmodules.bound import (
     bind_verifier,
 )
 from getmodules.boundgetter import BoundGetter, bind_getter
+from getmodules.entrypoints import normalised
 from getmodules.errors import PluginConflictError, PluginError, UnknownSchemeError
 from getmodules.plugins import Plugin
 from getmodules.redact import printable
@@ -28,16 +29,12 @@ from getmodules.values import replace, valueclass
 
 T = TypeVar("T")
 
-#: Schemes that a distribution of ours brings, for the hint of an unknown scheme.
-KNOWN_DISTRIBUTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "s3": "getmodules-s3",
-        "gcs": "getmodules-gcs",
-        "gs": "getmodules-gcs",
-        "hg": "getmodules-hg",
-        "azure": "getmodules-azure",
-        "example": "getmodules-example",
-    }
+#: Schemes that a distribution brings which is in our source tree and nowhere else, for the hint of an unknown scheme.
+#: No name of what is to come: in a package index, it would be anybody's to take.
+KNOWN_DISTRIBUTIONS: Mapping[str, str] = MappingProxyType({"example": "getmodules-example"})
+_NO_PLUGIN = (
+    "plugins bring more: distributions with an entry point in the group getmodules; getmodules plugins lists those "
+    "that are installed"
 )
 
 
@@ -119,20 +116,33 @@ class Catalog:
     def unknown_scheme(self, scheme: str) -> UnknownSchemeError:
         import difflib
 
-        hints = []
-        if scheme in KNOWN_DISTRIBUTIONS:
-            hints.append(f"pip install {KNOWN_DISTRIBUTIONS[scheme]}")
+        hints, possible = self._absent(scheme)
         if near := difflib.get_close_matches(scheme, self.getters.names, n=1):
             hints.append(f"did you mean {near[0]}?")
         if scheme == "ssh" and "git" in self.getters:
             hints.append("a git repository behind ssh is written git::ssh://…")
-        for plugin in self.plugins:
-            if plugin.error is not None:
-                hints.append(f"a plugin did not load: {plugin.error.message}")
-            elif plugin.left_out is not None:
-                hints.append(f"the plugin {plugin.name!r} was left out: {plugin.left_out}")
+        hints = [*hints, *possible] or [_NO_PLUGIN]
         hints.append(f"known schemes: {', '.join(self.getters.names)}")
         return UnknownSchemeError(f"no plugin brings the scheme {printable(scheme)!r}", hint="; ".join(hints))
+
+    def _absent(self, scheme: str) -> tuple[list[str], list[str]]:
+        """Who brings it in all likelihood, and who may: what is not loaded cannot be asked, so its name has to do."""
+        likely, possible = [], []
+        for plugin in self.plugins:
+            if plugin.error is not None:
+                possible.append(f"a plugin did not load: {plugin.error.message}")
+            elif plugin.left_out is not None and _is_named_for(plugin, scheme):
+                likely.append(f"{plugin.guard} brings it, and is switched off: {plugin.left_out}")
+            elif plugin.left_out is not None:
+                possible.append(f"{plugin.guard}, which may bring it, is switched off: {plugin.left_out}")
+        if not likely and scheme in KNOWN_DISTRIBUTIONS:
+            name = KNOWN_DISTRIBUTIONS[scheme]
+            likely.append(f"the distribution {name} brings it: plugins/{name} in the source of getmodules")
+        return likely, possible
+
+
+def _is_named_for(plugin: Plugin, scheme: str) -> bool:
+    return scheme in (normalised(plugin.name), plugin.distribution.removeprefix("getmodules-"))
 
 
 def build(plugins: Iterable[Plugin]) -> Catalog:

@@ -23,7 +23,10 @@ def checksum_for(text: str, file_name: str) -> Digest:
     for algorithm in (*reversed(tuple(STRONG)), *reversed(tuple(WEAK))):
         digests = found.get(algorithm, set())
         if len(digests) > 1:
-            raise VerificationError(f"the checksum file has two {algorithm} checksums for {printable(file_name)!r}")
+            raise VerificationError(
+                f"the checksum file has two {algorithm} checksums for {printable(file_name)!r}",
+                hint=f"find out which is right, and write checksum={algorithm}:HEX",
+            )
         if digests:
             return Digest(algorithm, digests.pop())
     raise VerificationError(

@@ -6,19 +6,23 @@ A blob passes the second gate here, before anything reads it as an archive.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 from getmodules import demands as demanded
 from getmodules.archive.layers import merged
+from getmodules.archive.refusals import FORMATS, HEAD_BYTES, looks_like
 from getmodules.archive.source import opened, pieces
 from getmodules.bound import BoundUnpacker
+from getmodules.boundgetter import BoundGetter
 from getmodules.catalog import Catalog
 from getmodules.digest import Digest
 from getmodules.errors import (
     AddressError,
     ConfigError,
+    CorruptArchiveError,
+    FetchError,
     LockMismatchError,
     OfflineError,
     UnsupportedContentError,
@@ -38,6 +42,10 @@ from getmodules.treatment import Treatment
 from getmodules.values import field, valueclass
 
 
+def _no_advice() -> str | None:
+    return None
+
+
 @valueclass
 class Content:
     """Members to write, and what is known of the bytes that they come from."""
@@ -52,10 +60,22 @@ class Content:
     blob_bytes: int | None = None
     digests: Mapping[str, str] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
+    #: What to do where it turns out not to be what it was said to be.
+    advice: Callable[[], str | None] = _no_advice
 
     @property
     def id(self) -> str | None:
         return None if self.digest is None else str(self.digest)
+
+    @contextmanager
+    def advised(self) -> Iterator[None]:
+        try:
+            yield
+        except CorruptArchiveError as error:
+            hint = self.advice()
+            if hint is not None:
+                error.advise(hint)
+            raise
 
 
 @valueclass
@@ -131,6 +151,9 @@ def receive(
         digest = archive.digests[OWN_ALGORITHM]
         archive = place.visit.keep(archive, fetched.digests[0] if fetched.digests else digest)
     members = plan.unpack(archive, context) if isinstance(plan, BoundUnpacker) else _single_file(archive, plan, context)
+    advice = _no_advice
+    if isinstance(plan, BoundUnpacker) and fetched.format is None:  # a name, a server or the address said what it is
+        advice = partial(_other_format, archive, plan, journey.getter(catalog), catalog)
     return Content(
         members=members,
         plugins=(plugin, plan.plugin) if isinstance(plan, BoundUnpacker) else (plugin,),
@@ -139,6 +162,7 @@ def receive(
         blob_bytes=archive.size,
         digests={fetched.key: str(fetched.digests[0] if fetched.digests else digest)},
         evidence=evidence,
+        advice=advice,
     )
 
 
@@ -188,13 +212,15 @@ def _refuse_what_needs_bytes(treatment: Treatment, demands: tuple[Demand, ...]) 
     if treatment.checksum is not None:
         raise AddressError("checksum= is of an archive's bytes, and this is a directory", hint=hint)
     if treatment.filename is not None:
-        raise AddressError("filename= is for a single file, and this is a directory")
+        raise AddressError("filename= is for a single file, and this is a directory", hint="leave it out")
     if treatment.archive is not None:
-        raise AddressError("archive= is for a file, and this is a directory")
+        raise AddressError("archive= is for a file, and this is a directory", hint="leave it out")
     for demand in demands:
         if demand.gate is Gate.BYTES:
             if demand.check == demanded.LOCK:
-                raise LockMismatchError("the lock has an archive's digest for what is a directory now")
+                raise LockMismatchError(
+                    "the lock has an archive's digest for what is a directory now", hint=demanded.HINTS[demanded.LOCK]
+                )
             raise ConfigError(f"{demand.by} wants {demand.value} of an archive, and this is a directory", hint=hint)
 
 
@@ -242,6 +268,16 @@ def _unpacker(blob: Blob, treatment: Treatment, catalog: Catalog) -> BoundUnpack
             hint=f"archive=FORMAT says what it is ({known}); archive=false installs it as a single file",
         )
     return unpacker
+
+
+def _other_format(archive: Archive, unpacker: BoundUnpacker, getter: BoundGetter, catalog: Catalog) -> str | None:
+    looks = None
+    with suppress(FetchError, OSError), opened(archive) as file:
+        looks = looks_like(file.read(HEAD_BYTES))
+    name = FORMATS.get(looks or "")
+    if name is None or name not in catalog.formats or name in unpacker.names or "archive" not in getter.core_arguments:
+        return None
+    return f"the bytes look like {looks}: archive={name} in the address says so"
 
 
 def _single_file(archive: Archive, name: str, context: Context) -> Members:

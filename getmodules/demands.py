@@ -21,7 +21,8 @@ PROMISED = "digest"
 LOCK = "lock"
 
 _SUBJECTS = {Gate.PIN: "pin", Gate.BYTES: "archive", Gate.TREE: "tree"}
-_HINTS = {
+#: What to do where one does not hold.
+HINTS = {
     EXPECT: "what is there now is not what --expect names: has it been changed, or the wrong value been copied?",
     CHECKSUM: "what is there now is not what checksum= names: has it been changed, or the wrong value been copied?",
     PROMISED: "the source did not deliver what it promised; try again, and if it stays so, do not trust it",
@@ -82,7 +83,7 @@ def _hold(gate: Gate, subject: Pin | Archive | Tree, demand: Demand) -> Evidence
         failure: type[VerificationError] = LockMismatchError if demand.check == LOCK else DigestMismatchError
         raise failure(
             f"{demand.by} wants the {_SUBJECTS[gate]} to be {demand.value}, but it is {found}",
-            hint=_HINTS.get(demand.check),
+            hint=HINTS.get(demand.check),
         )
     return Evidence(check=demand.check, subject=_SUBJECTS[gate], value=demand.value, by=demand.by)
 

@@ -55,10 +55,10 @@ class GetModulesError(Exception):
         super().__init__(message)
         self.message = message
         self.part = part
-        self.hint = hint
+        self.hint: str | None = None
         self.address = address
         if hint is not None:
-            self.add_note(f"hint: {hint}")  # Python shows it below a traceback
+            self.advise(hint)
 
     @property
     def code(self) -> str:
@@ -68,6 +68,13 @@ class GetModulesError(Exception):
         """Say which address this is about, unless something nearer to the fault has said it already."""
         if self.address is None:
             self.address = address
+        return self
+
+    def advise(self, hint: str) -> GetModulesError:
+        """Say what to do next, unless something nearer to the fault has said it already."""
+        if self.hint is None:
+            self.hint = hint
+            self.add_note(f"hint: {hint}")  # Python shows it below a traceback
         return self
 
     def brought_by(self, plugin: str) -> GetModulesError:

@@ -205,7 +205,7 @@ def _attempt(request: Request, means: Means, torn: threading.Event) -> tuple[Ins
             content = receive(arrival.fetched, arrival.journey, arrival.demands, place, means.catalog, context)
             arrival.remember(request, content, recall)
         try:
-            with attributed(*content.plugins), means.unpacking(content):
+            with attributed(*content.plugins), content.advised(), means.unpacking(content):
                 trees = _write(content, arrival.wants, sites, context)
         except ContentError as error:
             if len(sites) > 1 and not isinstance(error, CorruptArchiveError):

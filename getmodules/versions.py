@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import functools
 import re
+from bisect import bisect
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Self
@@ -28,6 +29,8 @@ _LONGEST_VERSION = 255
 _LONGEST_CONSTRAINT = 2_000
 #: What a signed 64-bit reader holds, as Terraform is one.
 _LARGEST = 2**63 - 1
+#: So many on either side of what was asked for are shown as the nearest.
+_NEAR = 2
 
 _IDENTIFIERS = r"[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*"
 _VERSION = re.compile(
@@ -57,7 +60,7 @@ class Version:
     """One semantic version. ``str()`` gives it back as it was written; two spellings of one do not exist.
 
     The order is total: semver's precedence, and between versions that differ only in what is behind the ``+``,
-    which has none, that text. :attr:`precedence` is the part that semver knows.
+    or in zeros before a number, which has none, that text. :attr:`precedence` is the part that semver knows.
     """
 
     major: int
@@ -67,15 +70,17 @@ class Version:
     build: str = ""
 
     @classmethod
-    def parse(cls, text: str) -> Self:
-        """``text`` as semver 2.0 has it: three numbers, nothing in front of them, no leading zeros."""
+    def parse(cls, text: str, *, padded: bool = False) -> Self:
+        """``text`` as semver 2.0 has it: three numbers, nothing in front of them, no leading zeros.
+
+        ``padded`` lets those be in a pre-release, as the engines do where they read ``.terraform.lock.hcl``.
+        """
         match = _VERSION.fullmatch(text) if len(text) <= _LONGEST_VERSION else None
         if match is None:
             raise VersionError(f"{printable(text, 80)!r} is no semantic version", "versions are written 1.2.3")
         numbers = match["numbers"].split(".")
-        zeros = next(
-            (part for part in (*numbers, *_numeric(match["prerelease"])) if part != "0" and part[0] == "0"), ""
-        )
+        judged = numbers if padded else (*numbers, *_numeric(match["prerelease"]))
+        zeros = next((part for part in judged if part != "0" and part[0] == "0"), "")
         if zeros:
             raise VersionError(
                 f"{printable(text, 80)!r} is no semantic version: {zeros} has a leading zero",
@@ -101,7 +106,11 @@ class Version:
     def __lt__(self, other: object) -> bool:
         if not isinstance(other, Version):
             return NotImplemented
-        return (self.precedence, _ranks(self.build), self.build) < (other.precedence, _ranks(other.build), other.build)
+        return self._place < other._place
+
+    @property
+    def _place(self) -> tuple[Any, ...]:
+        return self.precedence, self.prerelease, _ranks(self.build), self.build
 
 
 def _numeric(identifiers: str | None) -> list[str]:
@@ -221,6 +230,25 @@ class Constraint:
     def newest(self, versions: Iterable[Version]) -> Version | None:
         """The newest of ``versions`` that may be taken."""
         return max(filter(self.allows, versions), default=None)
+
+    def advice(self, versions: Iterable[Version], written: str) -> str | None:
+        """Where none of ``versions`` may be taken: a pre-release to ask for by its name, or what is nearest.
+
+        ``written`` is how one version is asked for: ``version={}``.
+        """
+        ordered = sorted(versions)
+        early = [each for each in ordered if each.prerelease and self.allows(Version(*each.release))]
+        if early:
+            return f"a pre-release is taken by its exact name only: {written.format(early[-1])}"
+        if not any(term.version.prerelease for term in self.terms):
+            ordered = [each for each in ordered if not each.prerelease]
+        near: set[Version] = set()
+        for term in self.terms:
+            place = bisect(ordered, term.version)
+            near.update(ordered[max(place - _NEAR, 0) : place + _NEAR])
+        if near <= set(ordered[-_NEAR:]):
+            return None  # whoever lists the newest has said it
+        return f"the nearest are {', '.join(map(str, sorted(near, reverse=True)))}"
 
 
 def _parse_term(text: str, start: int) -> tuple[Term, int]:

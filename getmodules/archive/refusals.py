@@ -20,6 +20,8 @@ _LOOKS = (
     (b"%PDF", "PDF"),
     (b"version https://git-lfs", "a Git LFS pointer"),
 )
+#: By what it looks like, the name under which ``archive=`` knows it; of a compressed file, as nearly all are tars.
+FORMATS = {"zip": "zip", "tar": "tar", "gzip": "tar.gz", "bzip2": "tar.bz2", "xz": "tar.xz", "zstd": "tar.zst"}
 _TAR_MAGIC = slice(257, 262)
 #: How much of an archive :func:`looks_like` wants to see.
 HEAD_BYTES = 512

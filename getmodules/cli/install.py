@@ -76,6 +76,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         console.json_line({**fields, "seconds": round(time.monotonic() - began, 3)})
     elif not console.quiet and report.modules:
         console.data(lines([(module.action, module.dest, whole(module.package)) for module in report.modules]))
+    elif not console.quiet and not report.failures:
+        console.data(f"nothing to install: the {'lock' if options.frozen else 'manifest'} has no modules")
     if report.locked and not console.quiet:
         console.labelled("note", "getmodules.lock was written")
     return tell(report.failures, console)

@@ -86,8 +86,17 @@ def told(report: LockReport, console: Console) -> int:
     elif not console.quiet and not report.failures:
         changed = [module for module in report.modules if module.change != "unchanged"]
         rows = [(module.change, module.name, whole(module.package)) for module in changed]
-        console.data(lines(rows) if rows else "nothing to change: the lock is up to date")
+        console.data(lines(rows) if rows else _nothing(report))
     return tell(report.failures, console)
+
+
+def _nothing(report: LockReport) -> str:
+    if not report.modules:
+        empty = "; getmodules.lock says so, and install --locked and --frozen take it" if report.written else ""
+        return f"nothing to lock: the manifest has no modules{empty}"
+    if report.written:
+        return "no module has changed; getmodules.lock was brought into its usual form"
+    return "nothing to change: the lock is up to date"
 
 
 def _check(client: Client, options: argparse.Namespace, console: Console, shown: Progress) -> int:

@@ -19,8 +19,10 @@ differ is told where the package is in the cache or on this machine. A module
 that is missing or was modified: exit 3.
 
 with --json: {"modules": [{"name", "dest", "state", "h1", "found", "modified",
-"missing", "extra"}]}, where state is ok, modified or missing; the last three
-are lists of files, or null where they are not known.
+"missing", "extra", "error"}]}, where state is ok, modified or missing; the
+next to last three are lists of files, or null where they are not known; error
+is {"code", "message", "hint", "address"} where what is there is no tree that
+can be compared, such as a link, else null.
 
 examples:
   getmodules verify
@@ -53,6 +55,11 @@ def run(options: argparse.Namespace, console: Console) -> int:
         shown = [module for module in report.modules if not console.quiet or module.state != "ok"]
         if shown:
             console.data("\n".join(line for module in shown for line in _as_lines(module)))
+        elif not console.quiet:
+            console.data("nothing to verify: the lock has no modules")
+    for module in report.modules:
+        if module.error is not None:
+            console.error(module.error, about=module.name)
     return 0 if report.ok else VerificationError.exit_code
 
 
@@ -67,6 +74,7 @@ def _as_json(module: VerifiedModule) -> dict[str, object]:
         "modified": None if found is None else list(found.modified),
         "missing": None if found is None else list(found.missing),
         "extra": None if found is None else list(found.extra),
+        "error": None if module.error is None else module.error.as_json(),
     }
 
 

@@ -10,6 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable
+from pathlib import Path
 from urllib.parse import quote
 
 from getmodules.errors import AddressError, UnsafeContentError
@@ -75,7 +76,7 @@ class FileGetter:
     def check(self, package: PackageAddress) -> PackageAddress:
         url = check_url(package.url)
         if url.scheme != "file":
-            raise AddressError("file:: takes paths and file:///… only")
+            raise AddressError("file:: takes paths and file:///… only", hint="write file::./path, or leave file:: out")
         if url.host or url.userinfo:
             raise AddressError(
                 f"file://{printable(url.host)}{url.path} names another host", hint="three slashes: file:///path"
@@ -92,11 +93,23 @@ class FileGetter:
         except OSError as error:
             raise unreadable(path, error) from error
         if stat.S_ISDIR(status.st_mode):
+            _tell_of_checkouts(path, pin.package.url, wants, context)
             return members_of(path)
         if not stat.S_ISREG(status.st_mode):
             raise UnsafeContentError(f"{printable(str(path))!r} is a device, fifo or socket", part="special-file")
         # Resolved, because the path itself may be a link to the archive; what it leads to must be a file still.
         return Blob(chunks=read_file(path.resolve()), size=status.st_size, name=path.name)
+
+
+def _tell_of_checkouts(path: Path, url: str, wants: Iterable[Want], context: Context) -> None:
+    """Whoever names one may think of a commit; what is copied has all history, and changes with each command."""
+    for subdir in dict.fromkeys(want.subdir for want in wants):
+        if os.path.lexists(path / subdir / ".git"):
+            repository = f"{url}/{quote(subdir)}" if subdir else url
+            context.notice(
+                f".git is copied along, as {printable(str(path / subdir), 500)} is a checkout; "
+                f"git::{repository} brings the files of its commit alone"
+            )
 
 
 @hookimpl

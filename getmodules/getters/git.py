@@ -53,7 +53,7 @@ class GitGetter:
         if bool(url.host) is (url.scheme == "file"):
             raise AddressError("the URL of a repository names a host, or is a path", hint="git::https://HOST/PATH")
         if url.path.strip("/") == "":
-            raise AddressError("there is no repository in this address")
+            raise AddressError("there is no repository in this address", hint="git::https://HOST/PATH")
         _check_arguments(package)
         # git://… alone is git's own protocol; written out, it is one address with git::git://….
         return replace(package, forced=True)
@@ -147,7 +147,9 @@ def check_ref(ref: str) -> None:
 
 def _check_sshkey(value: str, scheme: str) -> None:
     if scheme != "ssh":
-        raise AddressError("sshkey is for ssh:// addresses")
+        raise AddressError(
+            "sshkey is for ssh:// addresses", hint="write git::ssh://…; for https, a token: GETMODULES_TOKEN_<host>"
+        )
     try:
         key = base64.b64decode(value, validate=True)
     except ValueError:  # binascii's own error, or the plain one where there are letters beyond ASCII

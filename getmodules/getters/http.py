@@ -24,7 +24,9 @@ class HttpGetter:
     def check(self, package: PackageAddress) -> PackageAddress:
         url = check_url(package.url)
         if url.scheme not in self.schemes:
-            raise AddressError(f"{package.getter}:: takes http and https URLs only")
+            raise AddressError(
+                f"{package.getter}:: takes http and https URLs only", hint=f"leave {package.getter}:: out"
+            )
         if not url.host:
             raise AddressError("there is no host in this address", hint=f"write {url.scheme}://HOST/PATH")
         return replace(package, getter=url.scheme, url=str(url), forced=False)

@@ -117,7 +117,10 @@ def _not_found(story: Story, said: str, _: object) -> GetModulesError:
 
 
 def _no_commit(story: Story, said: str, _: object) -> GetModulesError:
-    return NotFoundError(f"{story.what}: the repository has no such commit or ref ({detail(said)})")
+    return NotFoundError(
+        f"{story.what}: the repository has no such commit or ref ({detail(said)})",
+        hint="was it pushed, and not removed since? A fork may have what the repository has not",
+    )
 
 
 def _host_key(story: Story, said: str, _: object) -> GetModulesError:
@@ -148,7 +151,11 @@ def _ownership(story: Story, said: str, _: object) -> GetModulesError:
 
 
 def _disk(story: Story, said: str, _: object) -> GetModulesError:
-    return InstallError(f"{story.what}: the disk is full ({detail(said)})", part="no-space")
+    return InstallError(
+        f"{story.what}: the disk is full ({detail(said)})",
+        part="no-space",
+        hint="free some space where the cache is; GETMODULES_CACHE_DIR names another place",
+    )
 
 
 #: What git's fsck says of names that could do harm, by its identifiers; all its others are about broken objects.

@@ -81,7 +81,7 @@ class Refs:
             name = self.head if self.head in self.ids else "HEAD"
             return Found(name or "HEAD", self.ids["HEAD"])
         if not self.ids:
-            raise NotFoundError("the repository is empty: it has no commit yet")
+            raise NotFoundError("the repository is empty: it has no commit yet", hint="push one to it first")
         raise NotFoundError("the repository's HEAD leads nowhere", hint=self._near(self.head or "") or "name a ref=")
 
     def _peel(self, name: str) -> str:

@@ -179,6 +179,7 @@ def _too_far_in(url: str, kind: str, address: str) -> UnsafeContentError:
     return UnsafeContentError(
         f"{shown_host(url)} redirects to the {kind} address {address}, which is further in than it is itself",
         part="elsewhere",
+        hint="if it should lead there, write the address that it leads to",
     )
 
 

@@ -159,7 +159,9 @@ def _media_type(answer: Answer) -> str | None:
 
 def _too_far_in(host: str, kind: str, address: str) -> UnsafeContentError:
     return UnsafeContentError(
-        f"{host} sent us on to the {kind} address {address}, which is further in than it is itself", part="elsewhere"
+        f"{host} sent us on to the {kind} address {address}, which is further in than it is itself",
+        part="elsewhere",
+        hint="if it should lead there, write the address that it leads to",
     )
 
 

@@ -75,7 +75,7 @@ def _checked_host(registry: str) -> str:
 def check_login(username: str, secret: Secret, *, identity: bool = False) -> None:
     """Whether they can be sent and stored at all."""
     if not secret.reveal():
-        raise ConfigError("an empty password is no login")
+        raise ConfigError("an empty password is no login", hint="is a variable not set?")
     if any("\ud800" <= character <= "\udfff" for character in f"{username}{secret.reveal()}"):
         raise ConfigError("the user name or the password is not UTF-8")
     if not username and not identity:

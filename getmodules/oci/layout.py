@@ -118,7 +118,10 @@ class Layout:
         # Below an index, or once pinned and not listed any more: whatever it is, it is what was asked for.
         body = self._body(digest, context)
         if body is None:
-            raise NotFoundError(f"the layout {self._shown!r} has no manifest {digest}")
+            raise NotFoundError(
+                f"the layout {self._shown!r} has no manifest {digest}",
+                hint="getmodules tags lists what it has; was something newer pushed under its tag?",
+            )
         return RawManifest(media_type=_own_type(body), body=body)
 
     def _body(self, digest: Digest, context: Context) -> bytes | None:
@@ -212,7 +215,10 @@ class Layout:
     def _index(self, context: Context) -> Index:
         part = self._opened(context).open(INDEX)
         if part is None:
-            raise UnsupportedContentError(f"{self._shown!r} is no OCI image layout: it has no file {INDEX!r}")
+            raise UnsupportedContentError(
+                f"{self._shown!r} is no OCI image layout: it has no file {INDEX!r}",
+                hint="was it copied in part? Copy it again, or push into an empty directory",
+            )
         with part:
             return Index.parse(part.read(INDEX_BYTES))
 

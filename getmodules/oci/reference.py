@@ -73,7 +73,9 @@ def parse_digest(text: str) -> Digest:
     try:
         return Digest.parse(text)
     except ValueError as error:
-        raise AddressError(f"{printable(text)!r} is not a digest: {error}") from None
+        raise AddressError(
+            f"{printable(text)!r} is not a digest: {error}", hint="write digest=sha256:HEX, with 64 lower-case digits"
+        ) from None
 
 
 def published_tag(package: PackageAddress) -> str:
@@ -84,7 +86,10 @@ def published_tag(package: PackageAddress) -> str:
         raise AddressError("there is no tag to publish under in this address", hint="write ?tag=VERSION")
     tag = package.arguments["tag"]
     if is_attachment_tag(tag):
-        raise AddressError(f"the tag {printable(tag)!r} is of the form that signatures and the like are kept under")
+        raise AddressError(
+            f"the tag {printable(tag)!r} is of the form that signatures and the like are kept under",
+            hint="write ?tag=VERSION",
+        )
     return tag
 
 

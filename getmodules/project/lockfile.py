@@ -45,6 +45,7 @@ T = TypeVar("T")
 VERSION = 1
 _HEADER = '# This file is written by getmodules, and belongs into version control. "getmodules lock" changes it.\n'
 _H1_BYTES = 32
+_RESTORE = "was the file edited? Bring it back from version control"
 
 
 @valueclass
@@ -210,20 +211,23 @@ def _check_archive(text: str) -> str:
     try:
         digest = Digest.parse(text)
     except ValueError as error:
-        raise ConfigError(f"{printable(text, 80)!r} is no digest that can be trusted: {error}") from None
+        raise ConfigError(f"{printable(text, 80)!r} is no digest that can be trusted: {error}", hint=_RESTORE) from None
     return str(digest)
 
 
 def _check_h1(text: str) -> str:
     scheme, colon, value = text.partition(":")
     if scheme != "h1" or not colon:
-        raise ConfigError(f"{printable(text, 80)!r} is of a scheme that this getmodules does not know")
+        raise ConfigError(
+            f"{printable(text, 80)!r} is of a scheme that this getmodules does not know",
+            hint="a newer getmodules may have written this file: install that one",
+        )
     try:
         good = len(base64.b64decode(value, validate=True)) == _H1_BYTES
     except binascii.Error:
         good = False
     if not good:
-        raise ConfigError(f"{printable(text, 80)!r} is no h1")
+        raise ConfigError(f"{printable(text, 80)!r} is no h1", hint=_RESTORE)
     return text
 
 
@@ -233,7 +237,7 @@ def _check_subdir(text: str) -> str:
     except UnsafeContentError:
         clean = False
     if not clean:
-        raise ConfigError(f"{printable(text)!r} is no clean path")
+        raise ConfigError(f"{printable(text)!r} is no clean path", hint=_RESTORE)
     return text
 
 
@@ -254,7 +258,9 @@ def _check_references(lock: Lock, shown: str) -> None:
             )
     found = colliding((module.name, module.dest) for module in lock.modules.values())
     if found is not None:
-        raise ConfigError(f"{shown}: the destinations of {found[0]} and {found[1]} are the same, or one in the other")
+        raise ConfigError(
+            f"{shown}: the destinations of {found[0]} and {found[1]} are the same, or one in the other", hint=_RESTORE
+        )
 
 
 # ------------------------------------------------------------------------------------------------- writing

@@ -44,9 +44,14 @@ def check_dest(text: str) -> str:
         raise ConfigError("it is the directory of the manifest itself", hint="as in modules/vpc")
     odd = next(filter(is_unportable, parts), None)
     if odd is not None:
-        raise ConfigError(f"{printable(odd)!r} cannot be a name on every system")
+        raise ConfigError(
+            f"{printable(odd)!r} cannot be a name on every system", hint="Windows has none like it: choose another"
+        )
     if fold(parts[0]) in _OURS or ".git" in map(fold, parts):
-        raise ConfigError(f"{printable(path)!r} is not a place for modules")
+        raise ConfigError(
+            f"{printable(path)!r} is not a place for modules",
+            hint="git and getmodules keep things there: as in modules/vpc",
+        )
     return path
 
 

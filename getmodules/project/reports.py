@@ -120,6 +120,8 @@ class VerifiedModule:
     found: str | None = None
     #: File by file; ``None`` where what is locked is not at hand to compare with.
     differences: Differences | None = None
+    #: Why what is there has no hash, where something is there.
+    error: GetModulesError | None = None
 
 
 @valueclass

@@ -7,7 +7,7 @@ from functools import partial
 
 from getmodules.batch import Failure, Outcome, ask_all
 from getmodules.boundgetter import BoundGetter
-from getmodules.errors import ConfigError, GetModulesError, NotFoundError
+from getmodules.errors import ConfigError, GetModulesError, NotFoundError, OfflineError
 from getmodules.model import ModuleAddress, PackageAddress
 from getmodules.pipeline import Means, reported
 from getmodules.project.bench import Bench
@@ -81,16 +81,27 @@ def _selected(target: Target, getter: BoundGetter, means: Means) -> Target:
     assert entry.version is not None
     constraint = Constraint.parse(entry.version)
     available = versions_of(package, getter, means)
-    newest = constraint.newest(available)
-    if newest is None:
-        raise _nothing_fits(entry, available, package)
-    tags = sorted(available[newest])
-    if len(tags) > 1:
+    allowed = {version: tags for version, tags in available.items() if constraint.allows(version)}
+    if not allowed:
+        raise _nothing_fits(constraint, entry, available, package)
+    _refuse_two_spellings(allowed, getter, package)
+    (tag,) = allowed[max(allowed)]
+    return with_tag(target, tag, getter)
+
+
+def _refuse_two_spellings(
+    allowed: Mapping[Version, tuple[str, ...]], getter: BoundGetter, package: PackageAddress
+) -> None:
+    """Also of one that is not the newest: it is the next time a version is taken away, or the constraint narrowed."""
+    twice = max((version for version, tags in allowed.items() if len(tags) > 1), default=None)
+    if twice is not None:
+        first, second = sorted(allowed[twice])[:2]
+        others = f"have a version without both (!= {twice}), " if len(allowed) > 1 else ""
         raise ConfigError(
-            f"the tags {printable(tags[0], 80)!r} and {printable(tags[1], 80)!r} are one version: which one is meant?",
-            hint=f"name one of them in the address ({getter.version_argument}=), in the place of version",
+            f"the tags {printable(first, 80)!r} and {printable(second, 80)!r} are one version: which one is meant?",
+            hint=f"remove one of them, {others}or name one in the address ({getter.version_argument}=), "
+            "in the place of version",
         ).at(package.display())
-    return with_tag(target, tags[0], getter)
 
 
 def as_locked(entry: ModuleEntry, selected: str | None, bench: Bench) -> Target | Failure:
@@ -117,14 +128,21 @@ def versions_of(package: PackageAddress, getter: BoundGetter, means: Means) -> M
         temporary_workshops(visit) as workshops,
         reported(package.display(), means, workshops) as context,
     ):
-        names = context.once(("versions", str(package)), lambda: getter.versions(package, context))
+        try:
+            names = context.once(("versions", str(package)), lambda: getter.versions(package, context))
+        except OfflineError as error:
+            # What a getter says of its packages, that once they were fetched they are at hand, is not true of this.
+            raise OfflineError(
+                f"which versions there are of {package.display()} cannot be found out offline",
+                hint="lists of versions are not kept: leave out --offline; only what is locked already needs none",
+            ) from error
         return readable(names)
 
 
 def readable(names: Iterable[str]) -> dict[Version, tuple[str, ...]]:
     """The tags that are versions: ``1.2.0`` or ``v1.2.0``, in OCI tags with ``_`` for ``+``."""
     found: dict[Version, tuple[str, ...]] = {}
-    for name in names:
+    for name in dict.fromkeys(names):  # a list in pages may repeat itself
         version = version_in(name)
         if version is not None:
             found[version] = (*found.get(version, ()), name)
@@ -139,10 +157,13 @@ def version_in(name: str) -> Version | None:
         return None
 
 
-def _nothing_fits(entry: ModuleEntry, available: Iterable[Version], package: PackageAddress) -> NotFoundError:
+def _nothing_fits(
+    constraint: Constraint, entry: ModuleEntry, available: Iterable[Version], package: PackageAddress
+) -> GetModulesError:
     newest = sorted(available, reverse=True)[:_SHOWN]
     there = f"the newest are {', '.join(map(str, newest))}" if newest else "no tag is a semantic version"
-    hint = "pre-releases are taken by their exact name only" if newest else "name a tag in the address instead"
-    error = NotFoundError(f"no version fits {printable(str(entry.version))!r}: {there}", hint=hint)
-    error.at(package.display())
-    return error
+    advice = constraint.advice(available, 'version = "{}"') if newest else None
+    return NotFoundError(
+        f"no version fits {printable(str(entry.version))!r}: {there}",
+        hint=advice or "name a tag in the address, in the place of version",
+    ).at(package.display())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from getmodules.batch import install_all
 from getmodules.dirhash import TREE_SCHEMES
-from getmodules.errors import GetModulesError
+from getmodules.errors import GetModulesError, InstallError
 from getmodules.hashing import tree_digests
 from getmodules.memo import Memo
 from getmodules.oserrors import translated
@@ -35,12 +35,24 @@ def is_vacant(dest: Path) -> bool:
 
 def h1_of(dest: Path) -> str | None:
     """The hash of the directory; ``None`` where it is none, or holds what no module does."""
-    if dest.is_symlink():
-        return None
     try:
-        return TREE_SCHEMES["h1"](tree_digests(dest))
+        return hashed(dest)
     except GetModulesError:
         return None
+
+
+def hashed(dest: Path) -> str:
+    """As :func:`h1_of`, for those who want to know why it has none."""
+    shown = printable(str(dest), 1000)
+    with translated(f"cannot look at {shown}"):
+        mode = os.lstat(dest).st_mode
+    if not stat.S_ISDIR(mode):
+        raise InstallError(
+            f"{shown} is {'a link' if stat.S_ISLNK(mode) else 'no directory'}",
+            part="protected",
+            hint="move it away; getmodules install then brings the module",
+        )
+    return TREE_SCHEMES["h1"](tree_digests(dest))
 
 
 def differences(module: LockedModule, package: LockedPackage, dest: Path, bench: Bench) -> Differences | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from getmodules.errors import LockStaleError
+from getmodules.errors import GetModulesError, LockStaleError
 from getmodules.project.bench import Bench, chosen
 from getmodules.project.document import shown_path
 from getmodules.project.plan import Entry
 from getmodules.project.reports import TreeState, VerifiedModule, VerifyReport
-from getmodules.project.trees import differences, h1_of, is_vacant
+from getmodules.project.trees import differences, h1_of, hashed, is_vacant
 
 
 def verify(names: tuple[str, ...], bench: Bench) -> VerifyReport:
@@ -20,14 +20,17 @@ def verify(names: tuple[str, ...], bench: Bench) -> VerifyReport:
 def _verified(entry: Entry, bench: Bench) -> VerifiedModule:
     module, package = entry
     bench.checkpoint()
-    dest = bench.dest(module.dest)
-    found = h1_of(dest)
-    state = TreeState.MODIFIED
-    if found == module.h1:
-        state = TreeState.OK
-    elif is_vacant(dest):
-        state = TreeState.MISSING
-    detail = differences(module, package, dest, bench) if state is TreeState.MODIFIED else None
+    found = detail = error = None
+    try:
+        dest = bench.dest(module.dest)
+        vacant = is_vacant(dest)
+        found = h1_of(dest) if vacant else hashed(dest)
+    except GetModulesError as why:  # whatever is there, it is not what the lock says; the others are still looked at
+        state, error = TreeState.MODIFIED, why
+    else:
+        state = TreeState.OK if found == module.h1 else TreeState.MISSING if vacant else TreeState.MODIFIED
+        if state is TreeState.MODIFIED:
+            detail = differences(module, package, dest, bench)
     return VerifiedModule(
-        name=module.name, dest=module.dest, state=state, h1=module.h1, found=found, differences=detail
+        name=module.name, dest=module.dest, state=state, h1=module.h1, found=found, differences=detail, error=error
     )

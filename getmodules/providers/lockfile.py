@@ -171,7 +171,7 @@ def _read_address(label: Literal) -> ProviderAddress:
 def _read_version(literal: Literal) -> Version:
     written = _text(literal)
     try:
-        return Version.parse(written)
+        return Version.parse(written, padded=True)
     except VersionError as error:
         raise HclError(literal.position, str(error), error.hint) from None
 

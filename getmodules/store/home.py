@@ -37,7 +37,10 @@ def directory_from(environ: Mapping[str, str]) -> Path | None:
         if not chosen:
             return None
         if not os.path.isabs(chosen):
-            raise ConfigError(f"{VARIABLE} must be an absolute path, not {printable(chosen)!r}")
+            raise ConfigError(
+                f"{VARIABLE} must be an absolute path, not {printable(chosen)!r}",
+                hint=f"the shell expands ~ and $PWD: {VARIABLE}=$PWD/DIRECTORY",
+            )
         return Path(chosen)
     if sys.platform == "win32":
         base = environ.get("LOCALAPPDATA", "")

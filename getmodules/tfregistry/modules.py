@@ -83,10 +83,12 @@ class ModuleRegistry:
         releases = [version for version in newest if not version.prerelease]
         wanted = f" that is {constraint}" if constraint.terms else ""
         if not newest:
-            return NotFoundError(f"{self._host.name} has no version of {module}")
+            return NotFoundError(
+                f"{self._host.name} has no version of {module}", hint="was one published, and under a semantic version?"
+            )
         hint = f"the newest are {_enumerated(releases or newest)}"
-        if newest[0].prerelease:
-            hint += f"; a pre-release is taken only where it is asked for by its whole name: version={newest[0]}"
+        if advice := constraint.advice(newest, "version={}"):
+            hint += f"; {advice}"
         return NotFoundError(f"{self._host.name} has no version of {module}{wanted}", hint=hint)
 
     # ---------------------------------------------------------------------------------------------- location

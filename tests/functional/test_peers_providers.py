@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from getmodules import ConfigError
 from getmodules.providers import (
     Engine,
     Hash,
@@ -120,3 +121,27 @@ def test_the_hash_of_the_zip_alone_is_what_an_engine_verifies(project: Project, 
     assert (done.returncode == 0) is right, done.stdout + done.stderr
     if not right:
         assert "checksum" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "version", ["1.0.0", "1.0.0-01", "1.0.0-a.01", "1.0.0+01", "01.0.0", "1.0", "v1.0.0", "1.0.0-"]
+)
+def test_a_version_in_a_lock_file_is_read_as_by_an_engine(project: Project, version: str) -> None:
+    project.lock_file.write_text(f'provider "{project.address}" {{\n  version = "{version}"\n}}\n')
+    said = subprocess.run(
+        [project.program, "version"],
+        cwd=project.root / "project",
+        env={"PATH": os.environ["PATH"], "HOME": str(project.root), "CHECKPOINT_DISABLE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=True,
+    )
+    accepted = f"{project.address} v{version}\n" in said.stdout
+    try:
+        (lock,) = read_lock_file(project.lock_file).providers.values()
+    except ConfigError:
+        assert not accepted
+    else:
+        assert accepted
+        assert str(lock.version) == version

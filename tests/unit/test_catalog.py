@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from getmodules import Client, PluginConflictError, UnknownSchemeError, hookimpl
+from getmodules.catalog import KNOWN_DISTRIBUTIONS
 from tests.fakes import FakeGetter
 from tests.refusals import refusal
 from tests.sites import NO_STRANGERS, first_party
@@ -143,9 +145,8 @@ def test_progress_by_name() -> None:
 @pytest.mark.parametrize(
     ("scheme", "hint"),
     [
-        ("s3", "pip install getmodules-s3"),
-        ("gs", "pip install getmodules-gcs"),
-        ("hg", "pip install getmodules-hg"),
+        ("s3", "distributions with an entry point in the group getmodules"),
+        ("example", "plugins/getmodules-example in the source"),
         ("htp", "did you mean http?"),
         ("ssh", "git::ssh://"),
         ("nothing-like-it", "known schemes: file, git, http, https, oci, oci-layout"),
@@ -154,6 +155,16 @@ def test_progress_by_name() -> None:
 def test_an_unknown_scheme_says_what_to_do(scheme: str, hint: str) -> None:
     error = refusal(UnknownSchemeError, "unknown-scheme", first_party().catalog.getter, scheme)
     assert hint in (error.hint or "")
+
+
+def test_no_hint_names_a_distribution_that_does_not_exist() -> None:
+    plugins = Path(__file__).parents[2] / "plugins"
+    for distribution in KNOWN_DISTRIBUTIONS.values():
+        assert (plugins / distribution / "setup.cfg").is_file()
+    for scheme in ("s3", "gs", "gcs", "hg", "azure"):
+        hint = first_party().catalog.unknown_scheme(scheme).hint or ""
+        assert "getmodules-" not in hint
+        assert "pip" not in hint
 
 
 def test_an_offer_that_breaks_its_port_takes_its_plugin_along() -> None:

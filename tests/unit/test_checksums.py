@@ -61,4 +61,6 @@ def test_a_name_may_have_blanks() -> None:
     ],
 )
 def test_no_checksum_is_found(text: str, word: str) -> None:
-    assert word in refusal(VerificationError, "verification", checksum_for, text, "vpc.zip").message
+    error = refusal(VerificationError, "verification", checksum_for, text, "vpc.zip")
+    assert word in error.message
+    assert ("write checksum=sha256:HEX" if word == "two sha256" else "lines are written") in (error.hint or "")

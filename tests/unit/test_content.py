@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from getmodules import Blob, Gate, GetModulesError, Limits
+from getmodules import Blob, CorruptArchiveError, Gate, GetModulesError, Limits
 from getmodules.model import Layers
 from getmodules.testing import tar_of
 from tests.fakes import ZIP, ZIP_H1, FakeGetter, FakeVerifier, blob, client_with, installed_files, members_of
+from tests.refusals import refusal
 
 
 def test_a_single_file_becomes_a_directory_with_that_file(tmp_path: Path) -> None:
@@ -66,6 +69,41 @@ def test_a_blob_that_is_refused(tmp_path: Path, fields: dict[str, Any], limits: 
     assert caught.value.code == code
     assert caught.value.address == "fake://h/p.zip"
     assert list(tmp_path.iterdir()) == []
+
+
+TAR = tar_of({"main.tf": b"# main\n"})
+
+
+@pytest.mark.parametrize(
+    ("address", "content", "fields", "hint"),
+    [
+        pytest.param("p.tar.gz", ZIP, {"name": "p.tar.gz"}, "like zip: archive=zip", id="a zip by another suffix"),
+        pytest.param("p", ZIP, {"name": "p", "media_type": "application/gzip"}, "archive=zip", id="by media type"),
+        pytest.param("p?archive=tar.xz", ZIP, {"name": "p"}, "archive=zip", id="by the address"),
+        pytest.param("p.tar", gzip.compress(TAR), {"name": "p.tar"}, "like gzip: archive=tar.gz", id="a packed tar"),
+        pytest.param("p.zip", TAR, {"name": "p.zip"}, "like tar: archive=tar", id="a tar by another suffix"),
+        pytest.param("p.tgz", bz2.compress(TAR), {"name": "p.tgz"}, "archive=tar.bz2", id="another codec"),
+        pytest.param("p.tgz", gzip.compress(TAR)[:40], {"name": "p.tgz"}, None, id="what it says, cut off"),
+        pytest.param("p.tgz", gzip.compress(ZIP), {"name": "p.tgz"}, None, id="something else in the right codec"),
+        pytest.param("p.tgz", b"<html>", {"name": "p.tgz"}, None, id="no format of ours"),
+        pytest.param("p.tgz", ZIP, {"name": "p", "format": "tar.gz"}, None, id="what the protocol says"),
+    ],
+)
+def test_where_the_bytes_are_of_another_format_the_hint_says_what_to_write(
+    tmp_path: Path, address: str, content: bytes, fields: dict[str, Any], hint: str | None
+) -> None:
+    client = client_with(FakeGetter(answer=lambda *_: blob(content, **fields)))
+    error = refusal(CorruptArchiveError, "corrupt-archive", client.get, f"fake://h/{address}", tmp_path / "dest")
+    assert (hint in (error.hint or "")) if hint else (error.hint is None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_hint_to_an_argument_that_the_getter_does_not_take(tmp_path: Path) -> None:
+    getter = FakeGetter(answer=lambda *_: blob(ZIP, name="p.tar.gz"), core_arguments=("checksum",))
+    error = refusal(
+        CorruptArchiveError, "corrupt-archive", client_with(getter).get, "fake://h/p.tar.gz", tmp_path / "dest"
+    )
+    assert error.hint is None
 
 
 @pytest.mark.parametrize("name", ["a/b.tf", "..", "/x", None, ""])

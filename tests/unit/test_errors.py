@@ -73,6 +73,11 @@ def test_the_nearest_address_stays() -> None:
     assert error.address == "https://near"
 
 
+def test_the_nearest_hint_stays() -> None:
+    error = errors.CorruptArchiveError("what").advise("near").advise("far")
+    assert (error.hint, error.__notes__) == ("near", ["hint: near"])
+
+
 def test_who_brought_it_is_said_once() -> None:
     error = errors.ContentError("bad").brought_by("plugin 'p' (d 1)").brought_by("plugin 'p' (d 1)")
     assert error.message == str(error) == "bad (brought by plugin 'p' (d 1))"

@@ -932,7 +932,10 @@ def test_the_environment_lets_only_these_in(three: Site, value: str | None, expe
     assert {"file", "http", "https", "git", "oci"} <= set(client.catalog.getters.names), "first-party ones stay"
     for left_out in {"a", "b", "c"} - expected:
         error = refusal(UnknownSchemeError, "unknown-scheme", client.detect, f"{left_out}://x")
-        assert "GETMODULES_PLUGINS does not name it" in (error.hint or "")
+        why = "GETMODULES_PLUGINS does not name it"
+        assert f"plugin {left_out!r} ({left_out}-plugin 1.0) brings it, and is switched off: {why}" in (
+            error.hint or ""
+        )
 
 
 @pytest.mark.parametrize("name", ["a", "a-plugin", "A_Plugin"])
@@ -940,7 +943,29 @@ def test_any_plugin_can_be_taken_out(three: Site, name: str) -> None:
     client = three.client(without_plugins=[name])
     assert _strangers(client) == {"b", "c"}
     error = refusal(UnknownSchemeError, "unknown-scheme", client.detect, "a://x")
-    assert "--no-plugin" in (error.hint or "")
+    assert (error.hint or "").startswith(
+        "plugin 'a' (a-plugin 1.0) brings it, and is switched off: taken out with --no-plugin"
+    )
+
+
+@pytest.mark.parametrize(
+    ("scheme", "said"),
+    [
+        pytest.param("shelf", "brings it, and is switched off", id="by the plugin's name"),
+        pytest.param("racks", "brings it, and is switched off", id="by the distribution's name"),
+        pytest.param("crates", "which may bring it, is switched off", id="by nothing"),
+    ],
+)
+def test_whoever_may_bring_a_scheme_is_named(site: Site, scheme: str, said: str) -> None:
+    """What is switched off is not imported, so its name is all that there is to go by."""
+    site.add("getmodules-racks", A_GETTER + A_HOOK, entries={"Shelf": "getmodules_racks"})
+    for client, why in (
+        (site.client(environ=NO_STRANGERS), "GETMODULES_PLUGINS does not name it"),
+        (site.client(without_plugins=["shelf"]), "taken out with --no-plugin"),
+    ):
+        hint = refusal(UnknownSchemeError, "unknown-scheme", client.detect, f"{scheme}://x").hint or ""
+        assert "plugin 'Shelf' (getmodules-racks 1.0)" in hint
+        assert f"{said}: {why}" in hint
 
 
 def test_a_plugin_that_is_left_out_is_not_even_imported(site: Site, tmp_path: Path) -> None:

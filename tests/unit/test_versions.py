@@ -88,6 +88,17 @@ def test_what_is_no_version(text: str) -> None:
     assert len(str(caught.value)) < 200
 
 
+def test_zeros_before_a_number_of_a_pre_release_only_where_they_are_let_in() -> None:
+    one, padded = Version.parse("1.2.3-1"), Version.parse("1.2.3-01", padded=True)
+    assert str(padded) == "1.2.3-01"
+    assert padded != one
+    assert padded.precedence == one.precedence
+    assert sorted([one, padded]) == sorted([padded, one])
+    for text in ("01.2.3", "1.02.3-1"):
+        with pytest.raises(VersionError, match="leading zero"):
+            Version.parse(text, padded=True)
+
+
 @pytest.mark.parametrize("text", ["0.0.0", "1.2.3-0a", "1.2.3+001", "1.0.0-x-y-z.--", "1.2.3-a.b+c.d"])
 def test_what_is_one_is_written_as_it_was(text: str) -> None:
     assert str(Version.parse(text)) == text
@@ -135,6 +146,30 @@ def test_without_terms_every_release_will_do() -> None:
     assert Constraint().allows(Version.parse("0.0.1"))
     assert not Constraint().allows(Version.parse("1.0.0-a"))
     assert str(Constraint()) == ""
+
+
+@pytest.mark.parametrize(
+    ("constraint", "versions", "advice"),
+    [
+        pytest.param("~> 1.2", "", None, id="nothing there"),
+        pytest.param("~> 3.0", "1.0.0 2.0.0", None, id="the newest are the nearest"),
+        pytest.param("~> 1.2.0", "1.0.0 1.1.0 1.3.0 1.4.0 2.0.0", "are 1.4.0, 1.3.0, 1.1.0, 1.0.0", id="near"),
+        pytest.param("< 1.0", "1.1.0 1.2.0 2.0.0 3.0.0", "the nearest are 1.2.0, 1.1.0", id="all are newer"),
+        pytest.param("~> 3.0", "1.0.0 3.0.0-a 3.0.0-b", "version=3.0.0-b", id="a pre-release"),
+        pytest.param("~> 3.0", "1.0.0 2.0.0 4.0.0-a 2.5.0-a", None, id="pre-releases that would not do either"),
+        pytest.param("3.0.0", "1.0.0 3.0.0-rc.1", "version=3.0.0-rc.1", id="the release is not there yet"),
+        pytest.param(
+            "2.0.0-b", "1.0.0 2.0.0-a 2.0.0-c 5.0.0", "are 5.0.0, 2.0.0-c, 2.0.0-a, 1.0.0", id="a misspelt one"
+        ),
+        pytest.param("", "1.0.0-a 1.0.0-b", "version=1.0.0-b", id="nothing but pre-releases"),
+    ],
+)
+def test_advice_where_nothing_will_do(constraint: str, versions: str, advice: str | None) -> None:
+    there = [Version.parse(text) for text in versions.split()]
+    wanted = Constraint.parse(constraint) if constraint else Constraint()
+    assert wanted.newest(there) is None
+    said = wanted.advice(there, "version={}")
+    assert said is None if advice is None else advice in (said or "")
 
 
 def test_the_newest_that_will_do() -> None:

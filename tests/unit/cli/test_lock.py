@@ -27,6 +27,31 @@ def test_what_changed(project: Project) -> None:
     assert call("lock", environ=NO_CACHE).out == "removed  net    ./src//net\nnew      other  ./src\n"
 
 
+def test_a_manifest_without_modules(project: Project) -> None:
+    project.wants("# none yet\n")
+    said = "nothing to lock: the manifest has no modules"
+    first = call("lock", environ=NO_CACHE)
+    assert (first.code, first.err) == (0, "")
+    assert first.out.startswith(f"{said}; getmodules.lock says so")
+    assert project.has_lock
+    assert call("lock", environ=NO_CACHE)[:] == (0, f"{said}\n", "")
+    for option, what in (("--locked", "manifest"), ("--frozen", "lock")):
+        told = call("install", option, environ=NO_CACHE)
+        assert told[:] == (0, f"nothing to install: the {what} has no modules\n", "")
+    assert call("verify", environ=NO_CACHE)[:] == (0, "nothing to verify: the lock has no modules\n", "")
+    for command in ("lock", "install", "verify"):
+        assert call(command, "-q", environ=NO_CACHE)[:] == (0, "", "")
+
+
+def test_a_lock_that_only_looks_different_is_brought_into_its_form(project: Project) -> None:
+    call("lock", environ=NO_CACHE)
+    lock = project.lock
+    project.write("getmodules.lock", lock + "\n# mine\n")
+    told = call("lock", environ=NO_CACHE)
+    assert told[:] == (0, "no module has changed; getmodules.lock was brought into its usual form\n", "")
+    assert project.lock == lock
+
+
 def test_as_json(project: Project) -> None:
     done = call("lock", "--json", environ=NO_CACHE).object
     assert (done["written"], done["errors"]) == (True, [])

@@ -50,3 +50,20 @@ def test_what_is_wrong(project: Project) -> None:
         ("whole", "ok", None),
     ]
     assert call("verify", "whole", environ=NO_CACHE).code == 0
+
+
+def test_what_cannot_be_compared_is_a_finding_of_its_module(project: Project, tmp_path: Path) -> None:
+    project.wants(text='[modules.net]\nsource = "./src//net"\ndest = "linked/net"\n', whole="./src")
+    assert project.client.install(project.directory).failures == ()
+    (project.directory / "linked").rename(tmp_path / "elsewhere")
+    (project.directory / "linked").symlink_to(tmp_path / "elsewhere")
+    found = call("verify", environ=NO_CACHE)
+    assert (found.code, found.out) == (3, "modified  linked/net\nok        modules/whole\n")
+    assert "error: net: the destination linked/net lies behind a link" in found.err
+    assert "hint: replace the link" in found.err
+    told = call("verify", "--json", environ=NO_CACHE)
+    assert told.code == 3
+    assert [module["error"] and module["error"]["code"] for module in told.object["modules"]] == [
+        "install/protected",
+        None,
+    ]

@@ -21,6 +21,7 @@ from getmodules import (
 )
 from getmodules.getters.file import PathDetector
 from tests.fakes import FILES, OTHER_SHA256, ZIP, ZIP_SHA256, installed_files
+from tests.gitplaces import Notices
 from tests.refusals import refusal
 from tests.sites import first_party
 from tests.snapshots import snapshot
@@ -103,6 +104,30 @@ def test_a_directory_is_copied_and_left_alone(client: Client, source: Path, tmp_
     assert snapshot(source) == before
 
 
+@pytest.mark.parametrize(
+    ("repository", "source_of", "address"),
+    [
+        pytest.param("", "./module", "git::file://{root} ", id="a checkout"),
+        pytest.param("", "./module//sub", None, id="a part of a checkout"),
+        pytest.param("sub", "./module//sub", "git::file://{root}/sub ", id="a checkout in a directory"),
+        pytest.param("sub", "./module", None, id="a directory with a checkout in it"),
+    ],
+)
+def test_the_git_of_a_checkout_is_copied_with_a_word(
+    source: Path, tmp_path: Path, repository: str, source_of: str, address: str | None
+) -> None:
+    root = source / "module"
+    (root / repository / ".git").mkdir()
+    (root / repository / ".git" / "HEAD").write_bytes(b"ref: refs/heads/main\n")
+    said = Notices()
+    first_party().get(source_of, tmp_path / "dest", base=source, progress=said)
+    whole_repository = source_of == "./module" or repository == "sub"
+    assert any(name.endswith(".git/HEAD") for name in installed_files(tmp_path / "dest")) is whole_repository
+    assert len(said.said) == (address is not None)
+    if address is not None:
+        assert said.about(".git is copied along", address.format(root=root))
+
+
 def test_an_archive_is_unpacked_and_pinned(client: Client, source: Path, tmp_path: Path) -> None:
     installed = client.get("./vpc.zip//sub", tmp_path / "dest", base=source)
     assert installed_files(tmp_path / "dest") == {"a.tf": b"# a\n", "deep/b.tf": b"# b\n"}
@@ -148,7 +173,8 @@ def test_a_checksum_that_holds(client: Client, source: Path, tmp_path: Path, che
 )
 def test_what_is_refused(client: Client, source: Path, tmp_path: Path, what: str, kind: type, code: str) -> None:
     before = snapshot(tmp_path)
-    refusal(kind, code, client.get, f"./{what}", tmp_path / "dest", base=source)
+    error = refusal(kind, code, client.get, f"./{what}", tmp_path / "dest", base=source)
+    assert error.hint, "somebody can do something about each of these"
     assert snapshot(tmp_path) == before
 
 

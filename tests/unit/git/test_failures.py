@@ -77,6 +77,8 @@ def test_a_failure(said: str, kind: type[GetModulesError], code: str) -> None:
     assert type(error) is kind, error
     assert error.code == code
     assert "https://h/r" in error.message
+    if kind in (InstallError, NotFoundError, AuthenticationError, ConfigError, RateLimitedError):
+        assert error.hint, "somebody can do something about these"
 
 
 def test_whether_a_credential_was_sent_makes_the_difference() -> None:

@@ -72,7 +72,8 @@ def test_a_repository_that_has_not(context: Context) -> None:
 def test_where_nobody_is_sent(location: str, context: Context) -> None:
     with serving(sends_to(location)) as server:
         remote = Remote(check_url(f"{server.url}/old.git"))
-        refusal(UnsafeContentError, "unsafe-content/elsewhere", followed, remote, None, context)
+        error = refusal(UnsafeContentError, "unsafe-content/elsewhere", followed, remote, None, context)
+    assert (error.hint is not None) is ("further in" in error.message)
 
 
 def test_a_login_is_for_one_origin(context: Context) -> None:

@@ -74,7 +74,7 @@ def test_a_detached_head() -> None:
 
 
 def test_an_empty_repository() -> None:
-    refusal(NotFoundError, "not-found", Refs.parse(b"").find, None)
+    assert "push" in (refusal(NotFoundError, "not-found", Refs.parse(b"").find, None).hint or "")
 
 
 def test_a_head_that_leads_nowhere() -> None:

@@ -137,7 +137,8 @@ def test_nobody_is_sent_further_in() -> None:
         check("127.0.0.5")
         check("203.0.114.1")
         for address in ("10.0.0.1", "169.254.169.254"):
-            refusal(UnsafeContentError, "unsafe-content/elsewhere", check, address)
+            error = refusal(UnsafeContentError, "unsafe-content/elsewhere", check, address)
+            assert "write the address that it leads to" in (error.hint or "")
 
 
 def test_who_was_named_is_judged_before_it_is_connected_to() -> None:

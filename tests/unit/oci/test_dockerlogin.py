@@ -150,6 +150,7 @@ def test_what_is_no_login(home: Home, registry: str, user: str, secret: str) -> 
         home.login.store(registry, username=user, secret=Secret(secret))
     assert caught.value.code == "config"
     assert caught.value.message.isprintable()
+    assert (caught.value.hint == "is a variable not set?") is (secret == "")
     assert os.listdir(home.root) == []
 
 

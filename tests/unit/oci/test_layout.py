@@ -57,7 +57,8 @@ def test_by_digest(made: HandMade, context: Context) -> None:
     assert layout.manifest(listed, context) == raw(ONE)
     assert layout.manifest(unlisted, context) == raw(TWO)
     assert layout.manifest(untyped, context).media_type == OCI_INDEX
-    refusal(NotFoundError, "not-found", layout.manifest, sha256(THREE), context)
+    error = refusal(NotFoundError, "not-found", layout.manifest, sha256(THREE), context)
+    assert "getmodules tags" in (error.hint or "")
 
 
 # --------------------------------------------------------------------------------------- broken layouts
@@ -137,7 +138,9 @@ def test_a_broken_layout(
 ) -> None:
     made.manifest(ONE, "1.0.0")
     damage(made)
-    refusal(kind, code, Layout(made.path).manifest, "1.0.0", context)
+    error = refusal(kind, code, Layout(made.path).manifest, "1.0.0", context)
+    if "no file 'index.json'" in error.message:
+        assert "copy it again" in (error.hint or "").lower()
 
 
 def test_a_manifest_that_is_too_large(made: HandMade, context: Context) -> None:

@@ -105,7 +105,9 @@ def test_a_digest(length: tuple[str, int]) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_digest(text: str) -> None:
-    assert len(refusal(AddressError, "address", parse_digest, text).message) < 500
+    error = refusal(AddressError, "address", parse_digest, text)
+    assert len(error.message) < 500
+    assert "sha256:HEX" in (error.hint or "")
 
 
 @pytest.mark.parametrize("query", ["", "tag=a", f"digest={SHA256}"])

@@ -11,7 +11,7 @@ from getmodules import ConfigError, Elsewhere, Gate
 from getmodules.project import entries as subject
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage, parse_lock
 from getmodules.project.selection import targets
-from tests.fakes import FakeGetter, FakePlugin, blob, members_of, zip_of
+from tests.fakes import FakeGetter, FakePlugin, a_pin, blob, members_of, zip_of
 from tests.projects import Project
 from tests.refusals import refusal
 
@@ -163,6 +163,19 @@ def test_what_nothing_pins_is_held_by_its_h1(tmp_path: Path) -> None:
     getter.answer = lambda *_: members_of({"sub/a.tf": b"# evil\n"})
     report = project.client.install(project.directory, locked=True)
     assert [failure.error.code for failure in report.failures] == ["lock-mismatch"]
+
+
+def test_an_archive_that_has_become_a_directory(tmp_path: Path) -> None:
+    getter = FakeGetter(pin=a_pin("id-1"), answer=lambda *_: blob(zip_of()))
+    project = _project(tmp_path, getter)
+    project.wants(m="fake://h/x.zip")
+    assert project.client.lock(project.directory).failures == ()
+    getter.answer = lambda *_: members_of()
+    (failure,) = project.client.install(project.directory, locked=True).failures
+    assert failure.error.code == "lock-mismatch"
+    assert "an archive's digest" in failure.error.message
+    assert "getmodules lock --upgrade" in (failure.error.hint or "")
+    assert not (project.directory / "modules").exists()
 
 
 def test_a_job_to_find_out(project: Project) -> None:

@@ -158,6 +158,22 @@ def test_what_is_refused(text: str, message: str) -> None:
     assert "hunter22" not in error.message
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        pytest.param(FULL.replace(f'archive = "{DIGEST}"', 'archive = "md5:00"'), "version control", id="a digest"),
+        pytest.param(FULL.replace(f'h1 = "{H1}"', 'h1 = "h1:abc"'), "version control", id="a hash"),
+        pytest.param(
+            FULL.replace(f'h1 = "{H1}"', 'h1 = "h2:abc"'), "a newer getmodules", id="a hash of another scheme"
+        ),
+        pytest.param(FULL.replace('subdir = "net"', 'subdir = "../net"'), "version control", id="a subdirectory"),
+        pytest.param(FULL.replace("modules/here", "modules/vpc/x"), "version control", id="destinations"),
+    ],
+)
+def test_a_lock_that_was_edited_comes_back_from_version_control(text: str, hint: str) -> None:
+    assert hint in (refusal(ConfigError, "config", _parse, text).hint or "")
+
+
 def test_a_newer_format_says_what_to_do() -> None:
     error = refusal(ConfigError, "config", _parse, "version = 99\n")
     assert "a newer getmodules wrote this file" in (error.hint or "")

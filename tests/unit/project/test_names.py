@@ -55,7 +55,7 @@ def test_destinations(text: str, dest: str) -> None:
     ],
 )
 def test_what_is_no_destination(text: str) -> None:
-    refusal(ConfigError, "config", subject.check_dest, text)
+    assert refusal(ConfigError, "config", subject.check_dest, text).hint
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,18 @@ def test_newer_versions(locked: Project, registry: Registry) -> None:
     assert snapshot(locked.directory) == before
 
 
+def test_two_spellings_of_a_version_do_no_harm(locked: Project, registry: Registry) -> None:
+    for tag in ("v0.9.0", "0.9.0", "v1.0.0", "1.2.0", "v1.2.0", "2.0.0", "v2.0.0"):
+        registry.push_module("acme/vpc", tag, {"main.tf": tag})
+    report = _outdated(locked)
+    assert report.failures == ()
+    assert {module.name: (module.newest, module.latest) for module in report.modules} == {
+        "ranged": ("1.2.0", "2.0.0"),
+        "fixed": (None, "2.0.0"),
+        "tagged": (None, "2.0.0"),
+    }
+
+
 def test_what_moved(locked: Project, registry: Registry) -> None:
     registry.push_module("acme/vpc", "1.1.0", {"main.tf": "moved"})
     locked.write("src/main.tf", "moved")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from getmodules import ConfigError, GetModulesError, NotFoundError
+from getmodules import ConfigError, GetModulesError, NotFoundError, OfflineError
 from getmodules.project import selection as subject
 from getmodules.project.manifest import ModuleEntry
 from getmodules.project.selection import Target
@@ -85,15 +85,47 @@ def test_modules_of_one_repository_ask_once(project: Project, getter: Tagged) ->
             "1.0.0",
             ConfigError,
             "'1.0.0' and 'v1.0.0' are one version",
-            "version=",
+            "remove one of them, or name one in the address (version=)",
             id="two spellings",
+        ),
+        pytest.param(
+            ("1.0.0", "v1.0.0", "1.1.0", "1.2.0", "v1.2.0", "1.3.0"),
+            "~> 1.0",
+            ConfigError,
+            "'1.2.0' and 'v1.2.0' are one version",
+            "have a version without both (!= 1.2.0)",
+            id="two spellings of one that is not the newest",
+        ),
+        pytest.param(
+            ("1.0.0_a", "1.0.0+a"),
+            ">= 1.0",
+            ConfigError,
+            "'1.0.0+a' and '1.0.0_a' are one version",
+            "remove one of them",
+            id="two spellings of a build",
+        ),
+        pytest.param(
+            ("1.0.0", "3.0.0-rc.1", "3.0.0-rc.2", "4.0.0-rc.1"),
+            "~> 3.0",
+            NotFoundError,
+            "no version fits '~> 3.0': the newest are 4.0.0-rc.1, 3.0.0-rc.2",
+            'a pre-release is taken by its exact name only: version = "3.0.0-rc.2"',
+            id="a pre-release would",
+        ),
+        pytest.param(
+            (*(f"{major}.{minor}.0" for major in range(1, 8) for minor in range(5)), "9.0.0-rc.1"),
+            "~> 2.7.0",
+            NotFoundError,
+            "no version fits '~> 2.7.0': the newest are 9.0.0-rc.1, 7.4.0, 7.3.0, 7.2.0, 7.1.0",
+            "the nearest are 3.1.0, 3.0.0, 2.4.0, 2.3.0",
+            id="what is nearest",
         ),
         pytest.param(
             ("1.0.0", "2.0.0"),
             "~> 3.0",
             NotFoundError,
             "no version fits '~> 3.0': the newest are 2.0.0, 1.0.0",
-            "pre-rel",
+            "name a tag",
             id="none fits",
         ),
         pytest.param(
@@ -111,13 +143,24 @@ def test_what_cannot_be_selected(
     assert message in error.message
     assert hint in (error.hint or "")
     assert error.address is not None
+    assert ("pre-release" in (error.hint or "")) is ("pre-release" in hint)
 
 
-def test_two_spellings_of_a_version_that_is_not_taken_do_no_harm(project: Project, getter: Tagged) -> None:
+@pytest.mark.parametrize("constraint", ["~> 1.0", ">= 0.1, != 0.1.0"])
+def test_two_spellings_of_a_version_that_does_not_fit_do_no_harm(
+    constraint: str, project: Project, getter: Tagged
+) -> None:
     getter.tags = ("0.1.0", "v0.1.0", "1.0.0")
-    target = _select(project, _entry(">= 0.1"))
+    target = _select(project, _entry(constraint))
     assert isinstance(target, Target)
     assert target.selected == "1.0.0"
+
+
+def test_a_tag_that_is_listed_twice_is_one(project: Project, getter: Tagged) -> None:
+    getter.tags = ("1.0.0", "1.1.0", "1.1.0")
+    target = _select(project, _entry("~> 1.0"))
+    assert isinstance(target, Target)
+    assert target.selected == "1.1.0"
 
 
 def test_a_list_that_is_no_list_is_the_plugins_fault(project: Project, getter: Tagged) -> None:
@@ -182,3 +225,33 @@ def test_tags_of_a_registry(tmp_path: Any) -> None:
             target = _select(project, _entry(constraint, f"oci://{registry.host}/acme/vpc"))
             assert isinstance(target, Target), target
             assert target.address.package.arguments["tag"] == tag
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("oci://{host}/acme/vpc", id="oci"),
+        pytest.param("git::https://{host}/acme/vpc", id="git"),
+        pytest.param("tfr://{host}/acme/vpc/any", id="a registry"),
+    ],
+)
+def test_offline_no_version_can_be_chosen(source: str, tmp_path: Any) -> None:
+    """Also where the repository was asked and fetched before: its packages are kept, and the list is not."""
+    with Registry() as registry:
+        registry.push_module("acme/vpc", "1.0.0", {"main.tf": "1"})
+        cache = tmp_path / "cache"
+        online = Project(tmp_path / "online", use_cache=True, cache_dir=cache)
+        online.wants(f'[modules.vpc]\nsource = "oci://{registry.host}/acme/vpc"\nversion = "~> 1.0"\n')
+        assert online.client.install(online.directory).failures == ()
+        registry.forget_requests()
+        project = Project(tmp_path / "offline", use_cache=True, cache_dir=cache, offline=True)
+        project.wants("")
+        repository = source.format(host=registry.host)
+        error = _select(project, _entry("~> 1.0", repository))
+        assert not registry.requests
+    assert isinstance(error, OfflineError), error
+    assert error.code == "offline"
+    assert f"which versions there are of {repository}" in error.message
+    assert "not in the cache" not in str(error)
+    assert "lists of versions are not kept" in (error.hint or "")
+    assert error.address is not None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from getmodules import InstallError, hash_tree
+from getmodules import InstallError, UnsafeContentError, hash_tree
 from getmodules.project import trees as subject
 from getmodules.project.lockfile import parse_lock
 from getmodules.project.reports import Differences
@@ -32,6 +32,23 @@ def test_h1(tmp_path: Path) -> None:
     (tmp_path / "tree" / "out").symlink_to("../..")
     for none in ("none", "link", "tree", "tree/a"):
         assert subject.h1_of(tmp_path / none) is None
+
+
+@pytest.mark.parametrize(
+    ("there", "kind", "code", "word"),
+    [
+        pytest.param("link", InstallError, "install/protected", "is a link", id="a link"),
+        pytest.param("file", InstallError, "install/protected", "is no directory", id="a file"),
+        pytest.param("file/below", InstallError, "install", "cannot look at", id="below a file"),
+        pytest.param("tree", UnsafeContentError, "unsafe-content/link-escapes", "out", id="a link that leaves it"),
+    ],
+)
+def test_why_there_is_no_hash(there: str, kind: type, code: str, word: str, tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "out").symlink_to("../..")
+    (tmp_path / "link").symlink_to("tree")
+    (tmp_path / "file").write_text("")
+    assert word in refusal(kind, code, subject.hashed, tmp_path / there).message
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -67,12 +68,46 @@ def test_something_else_in_its_place(what: str, installed: Project) -> None:
         dest.symlink_to(installed.directory / "src/net")
     found = _verify(installed)["net"]
     assert (found.state, found.found) == (TreeState.MODIFIED, None)
+    assert found.error is not None
+    assert found.error.code == "install/protected"
+    assert {"file": "no directory", "link": "is a link"}[what] in found.error.message
+    assert "install" in (found.error.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("where", "code", "word"),
+    [
+        pytest.param("outside", "install/protected", "behind a link", id="a link out of the project"),
+        pytest.param(".git", "install/protected", "behind a link", id="a link to where no module may be"),
+        pytest.param("file", "install", "cannot look at", id="a file"),
+    ],
+)
+def test_something_else_in_the_place_of_its_parent(where: str, code: str, word: str, tmp_path: Path) -> None:
+    project = Project(tmp_path / "project")
+    project.wants(last="./pkg.zip", text='[modules.net]\nsource = "./src//net"\ndest = "first/net"\n')
+    assert project.client.install(project.directory).failures == ()
+    moved = tmp_path / "elsewhere" if where != ".git" else project.directory / ".git"
+    (project.directory / "first").rename(moved)
+    if where == "file":
+        (project.directory / "first").write_text("x")
+    else:
+        (project.directory / "first").symlink_to(moved)
+    before = snapshot(tmp_path)
+    found = _verify(project)
+    assert {name: module.state for name, module in found.items()} == {"net": "modified", "last": "ok"}
+    assert found["net"].error is not None
+    assert (found["net"].error.code, found["net"].found) == (code, None)
+    assert word in found["net"].error.message
+    assert found["last"].error is None
+    assert snapshot(tmp_path) == before
 
 
 def test_a_link_in_a_tree_that_leads_nowhere(installed: Project) -> None:
     (installed.directory / "modules/net/link").symlink_to("nowhere")
     found = _verify(installed)["net"]
     assert (found.state, found.found, found.differences) == (TreeState.MODIFIED, None, None)
+    assert found.error is not None
+    assert found.error.code == "unsafe-content/link-dangling"
 
 
 def test_only_some(installed: Project) -> None:

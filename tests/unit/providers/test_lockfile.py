@@ -146,6 +146,15 @@ def test_blocks_for_modules_are_read_over_with_one_warning() -> None:
     assert warning.startswith("line 4, column 1: module blocks")
 
 
+@pytest.mark.parametrize("version", ["1.0.0-01", "1.0.0-rc.007", "1.0.0-0", "1.0.0+007"])
+def test_a_version_stays_as_it_was_written(version: str) -> None:
+    """Also with zeros that semver does not allow, and the engines do; ``tests/functional`` asks them."""
+    text = HEADER.format("tofu") + "\n" + BLOCK.replace('"1.0.0"', f'"{version}"').format("")
+    lock_file = parse_lock_file(text.encode(), "lock.hcl")
+    assert [str(lock.version) for lock in lock_file.providers.values()] == [version]
+    assert format_lock_file(lock_file) == text
+
+
 def test_hashes_of_unknown_schemes_are_kept() -> None:
     text = BLOCK.format('  hashes = [\n    "h9:z",\n  ]\n')
     lock_file = parse_lock_file(text.encode(), "lock.hcl")

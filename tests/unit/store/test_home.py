@@ -38,6 +38,7 @@ def test_where_it_is(environ: dict[str, str], expected: str | None) -> None:
 def test_a_relative_choice_is_a_mistake() -> None:
     error = refusal(ConfigError, "config", directory_from, {"GETMODULES_CACHE_DIR": "cache"})
     assert "'cache'" in error.message
+    assert "GETMODULES_CACHE_DIR=$PWD/" in (error.hint or "")
 
 
 def test_it_is_made_with_its_parents_for_nobody_else(tmp_path: Path) -> None:

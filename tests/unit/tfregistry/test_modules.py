@@ -63,6 +63,27 @@ def test_an_error_lists_the_newest_and_not_all(server: Server, registry: ModuleR
     assert error.hint == "the newest are 1.39.0, 1.38.0, 1.37.0, 1.36.0, 1.35.0 …"
 
 
+@pytest.mark.parametrize(
+    ("constraint", "there", "hint"),
+    [
+        pytest.param(
+            "~> 2.0",
+            ("1.0.0", "2.0.0-b"),
+            "the newest are 1.0.0; a pre-release is taken by its exact name only",
+            id="one",
+        ),
+        pytest.param("~> 3.0", ("1.0.0", "2.0.0-b"), "the newest are 1.0.0", id="one that would not do either"),
+    ],
+)
+def test_a_pre_release_is_offered_where_it_would_do(
+    server: Server, registry: ModuleRegistry, constraint: str, there: tuple[str, ...], hint: str
+) -> None:
+    server.replies[LIST] = versions(*there)
+    error = refusal(NotFoundError, "not-found", registry.newest, VPC, Constraint.parse(constraint))
+    assert (error.hint or "").startswith(hint)
+    assert ("pre-release" in (error.hint or "")) is ("pre-release" in hint)
+
+
 def test_a_build_is_asked_for_by_its_name(server: Server, registry: ModuleRegistry) -> None:
     path = f"/v1/modules/{MODULE}/1.0.0+build.2/download"
     assert registry.location(VPC, Version.parse("1.0.0+build.2")).address == f"{server.server.url}/packages/vpc.zip"
