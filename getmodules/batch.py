@@ -190,8 +190,9 @@ def _run(names: Sequence[str], tasks: Sequence[_Task[T]], means: Means, pace: Pa
                     future = executor.submit(_begin, task, begun, means)
                     running[future] = task
                     future.add_done_callback(ended.put)
-                    # What only computes is done before another thread is needed.
-                    while not begun.wait(_TICK_SECONDS):
+                    # What only computes is done before another thread is needed. With all threads busy, it may wait
+                    # for the end of another one.
+                    while ended.empty() and not begun.wait(_TICK_SECONDS):
                         means.checkpoint()
                 # Looks up often enough to hear an interrupt.
                 with suppress(Empty):

@@ -50,11 +50,11 @@ def fd(tmp_path: Path) -> Iterator[int]:
 
 def until_in(count: int, shared: SharedSync) -> None:
     """``count`` threads are in :meth:`sync`: one at work, the others waiting."""
-    (turns,) = shared._turns.values()
+    (rounds,) = shared._rounds.values()
     deadline = threading.Event()
     for _ in range(PATIENCE * 100):
-        with turns._changed:
-            if len(turns._changed._waiters) >= count - 1:  # type: ignore[attr-defined]
+        with rounds._changed:
+            if len(rounds._changed._waiters) >= count - 1:  # type: ignore[attr-defined]
                 return
         deadline.wait(0.01)
     raise AssertionError("they never came")
