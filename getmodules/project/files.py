@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from getmodules import durable
 from getmodules.errors import InstallError
 from getmodules.oserrors import translated
 from getmodules.privatedir import PrivateDirectory, Sweeper
 from getmodules.redact import printable
-
-_NEW_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 def write_file(path: Path, text: str, sweeper: Sweeper) -> None:
@@ -23,11 +22,13 @@ def write_file(path: Path, text: str, sweeper: Sweeper) -> None:
         try:
             private.create()
             fresh = private.path / "new"
-            _write(fresh, target, text.encode())
-            os.replace(fresh, target)
+            with durable.new_file(fresh) as stream:
+                if os.name != "nt" and target.exists():
+                    os.fchmod(stream.fileno(), os.stat(target).st_mode & 0o777)
+                stream.write(text.encode())
+            durable.put(fresh, target)
         finally:
             private.remove()
-        _sync_directory(target.parent)
 
 
 def target_of(path: Path) -> Path:
@@ -41,21 +42,3 @@ def target_of(path: Path) -> Path:
     if target.exists() and not target.is_file():
         raise InstallError(f"{what}: it is not a file")
     return target
-
-
-def _write(fresh: Path, target: Path, data: bytes) -> None:
-    with open(os.open(fresh, _NEW_FLAGS, 0o666), "wb") as stream:
-        if os.name != "nt" and target.exists():
-            os.fchmod(stream.fileno(), os.stat(target).st_mode & 0o777)
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
-def _sync_directory(directory: Path) -> None:
-    if os.name != "nt":
-        descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
