@@ -5,6 +5,7 @@ Everything here raises ``OSError``.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +33,15 @@ def sync_directory(directory: Path) -> None:
     if os.name != "nt":
         descriptor = os.open(directory, os.O_RDONLY)
         try:
-            os.fsync(descriptor)
+            sync_open_directory(descriptor)
         finally:
             os.close(descriptor)
+
+
+def sync_open_directory(descriptor: int) -> None:
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # File systems that know no such thing for directories, shared folders of virtual machines above all.
+        if error.errno != errno.EINVAL:
+            raise

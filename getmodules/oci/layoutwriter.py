@@ -123,7 +123,7 @@ class LayoutWriter:
         with directory_of(self._path, name) as (prefix, below):
             os.replace(source, f"{prefix}{name.rpartition('/')[2]}", dst_dir_fd=below)
             if below is not None:
-                os.fsync(below)
+                durable.sync_open_directory(below)
 
     @contextmanager
     def _workplace(self) -> Iterator[Path]:
@@ -168,4 +168,4 @@ def _make_directory(path: str, below: int | None) -> None:
     except FileExistsError:
         return
     if below is not None:
-        os.fsync(below)
+        durable.sync_open_directory(below)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable
@@ -91,6 +92,34 @@ def test_a_file_gets_its_name_for_good(tmp_path: Path, calls: Calls) -> None:
     assert os.listdir(tmp_path / "private") == []
     synced = [] if os.name == "nt" else [("sync", (tmp_path.stat().st_ino, None))]
     assert calls.seen == [("replace", "target"), *synced]
+
+
+def _failing(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def fail(descriptor: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", fail)
+
+
+def test_a_file_system_that_syncs_no_directories_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "fresh").write_text("new")
+    _failing(monkeypatch, errno.EINVAL)
+    put(tmp_path / "fresh", tmp_path / "target")
+    assert os.listdir(tmp_path) == ["target"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="directories are not synced there")
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
+def test_a_directory_that_cannot_be_synced(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _failing(monkeypatch, number)
+    with pytest.raises(OSError, match=os.strerror(number)):
+        sync_directory(tmp_path)
+
+
+def test_a_file_that_cannot_be_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _failing(monkeypatch, errno.EINVAL)
+    with pytest.raises(OSError, match=os.strerror(errno.EINVAL)), new_file(tmp_path / "new"):
+        pass
 
 
 @pytest.mark.skipif(os.name == "nt", reason="directories are not opened there")
