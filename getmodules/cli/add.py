@@ -6,7 +6,7 @@ import argparse
 
 from getmodules.cli import lock
 from getmodules.cli.options import Parser, client_of
-from getmodules.cli.project import ERRORS_HELP, add_project, manifest_of, pace_of
+from getmodules.cli.project import ERRORS_HELP, add_project_work, manifest_of, pace_of
 from getmodules.cli.render import Console
 
 _EPILOG = f"""\
@@ -36,7 +36,7 @@ def parser() -> Parser:
     made.add_argument("--version", metavar="CONSTRAINT", help='which versions will do, as in "~> 1.2"')
     made.add_argument("--dest", metavar="DIR", help="where it goes, below the manifest (default: modules/NAME)")
     made.add_argument("--expect", metavar="HASH", help="sha256:... of the archive, or h1:... of the directory")
-    add_project(made)
+    add_project_work(made)
     return made
 
 

@@ -6,7 +6,7 @@ import argparse
 import time
 
 from getmodules.cli.options import Parser, client_of
-from getmodules.cli.project import ERRORS_HELP, add_project, as_json, lines, manifest_of, pace_of, tell
+from getmodules.cli.project import ERRORS_HELP, add_project_work, as_json, lines, manifest_of, pace_of, tell
 from getmodules.cli.render import Console, whole
 
 _EPILOG = f"""\
@@ -41,7 +41,7 @@ def parser() -> Parser:
     group.add_argument("--locked", action="store_true", help="refuse where manifest and lock differ (exit 5)")
     group.add_argument("--frozen", action="store_true", help="from the lock alone: the manifest is not read")
     made.add_argument("--force", action="store_true", help="replace directories that were edited")
-    add_project(made)
+    add_project_work(made)
     return made
 
 

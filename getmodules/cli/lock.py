@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from getmodules.cli.options import Parser, client_of
-from getmodules.cli.project import ERRORS_HELP, add_project, as_json, lines, manifest_of, pace_of, tell
+from getmodules.cli.project import ERRORS_HELP, add_project_work, as_json, lines, manifest_of, pace_of, tell
 from getmodules.cli.render import Console, whole
 from getmodules.errors import ConfigError, LockStaleError, exit_code
 
@@ -50,7 +50,7 @@ def parser() -> Parser:
     group = made.add_mutually_exclusive_group()
     group.add_argument("--upgrade", action="store_true", help="look up what is locked anew")
     group.add_argument("--check", action="store_true", help="write nothing; exit 5 where something is stale or moved")
-    add_project(made)
+    add_project_work(made)
     return made
 
 

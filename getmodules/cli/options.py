@@ -104,17 +104,12 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 # ----------------------------------------------------------------------------------------- options that are shared
 
 
-def add_output(parser: Parser) -> None:
+def add_output(parser: Parser, *, quiet: bool = True) -> None:
+    """What every command has. One that only shows things has nothing left to do that is ``quiet``."""
     parser.add_argument("--json", action="store_true", help="write JSON, one object a line; errors as well")
-
-
-def add_verbose(parser: Parser) -> None:
-    parser.add_argument("-v", "--verbose", action="store_true", help="tell on stderr what is going on in detail")
-
-
-def add_quiet_and_verbose(parser: Parser) -> None:
     group = parser.add_mutually_exclusive_group()
-    group.add_argument("-q", "--quiet", action="store_true", help="nothing for people but errors; JSON stays")
+    if quiet:
+        group.add_argument("-q", "--quiet", action="store_true", help="nothing for people but errors; JSON stays")
     group.add_argument("-v", "--verbose", action="store_true", help="tell on stderr what is going on in detail")
 
 
@@ -216,7 +211,7 @@ def add_cache(parser: Parser) -> None:
 
 def add_work(parser: Parser) -> None:
     """What every command has that works on an address, beyond looking at it."""
-    for add in (add_base, add_limit, add_network, add_plugins, add_output, add_quiet_and_verbose):
+    for add in (add_base, add_limit, add_network, add_plugins, add_output):
         add(parser)
 
 

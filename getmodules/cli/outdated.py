@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from getmodules.cli.options import Parser, client_of
-from getmodules.cli.project import ERRORS_HELP, add_project, as_json, manifest_of, pace_of, tell
+from getmodules.cli.project import ERRORS_HELP, add_project_work, as_json, manifest_of, pace_of, tell
 from getmodules.cli.render import Console, whole
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def parser() -> Parser:
         description="Show which locked modules have newer versions, and which addresses have moved.",
         epilog=_EPILOG,
     )
-    add_project(made)
+    add_project_work(made)
     return made
 
 

@@ -15,7 +15,6 @@ from getmodules.cli.options import (
     add_output,
     add_plugins,
     add_progress,
-    add_quiet_and_verbose,
     add_registry,
 )
 from getmodules.cli.render import Console, whole
@@ -41,12 +40,17 @@ def add_manifest(parser: Parser) -> None:
 
 
 def add_project(parser: Parser) -> None:
+    """What a command has that works on a project, and fetches nothing for it."""
+    for add in (add_manifest, add_plugins, add_output):
+        add(parser)
+
+
+def add_project_work(parser: Parser) -> None:
     """What a command has that fetches for a project."""
     add_manifest(parser)
     parser.add_argument("-j", "--jobs", metavar="N", help="so many packages at the same time (default: 24)")
     for add in (add_progress, add_cache, add_registry, add_headers, add_limit, add_network, add_plugins, add_output):
         add(parser)
-    add_quiet_and_verbose(parser)
 
 
 def manifest_of(options: argparse.Namespace) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from getmodules.cli.options import Parser, add_output, add_plugins, add_quiet_and_verbose, client_of
-from getmodules.cli.project import add_manifest, manifest_of
+from getmodules.cli.options import Parser, client_of
+from getmodules.cli.project import add_project, manifest_of
 from getmodules.cli.render import Console
 
 _EPILOG = """\
@@ -27,10 +27,7 @@ def parser() -> Parser:
         epilog=_EPILOG,
     )
     made.add_argument("name", metavar="NAME", help="the module")
-    add_manifest(made)
-    add_plugins(made)
-    add_output(made)
-    add_quiet_and_verbose(made)
+    add_project(made)
     return made
 
 
