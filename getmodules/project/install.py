@@ -184,20 +184,9 @@ class _Installation:
 
     def _report(self, names: Iterable[str], *, written: bool) -> InstallReport:
         modules = tuple(
-            _reported(self.actions[name], *self.entries[name])
+            InstalledModule.of(*self.entries[name], action=self.actions[name])
             for name in names
             if name in self.actions and name not in self.failures
         )
         failures = tuple(Failure(module=name, error=self.failures[name]) for name in names if name in self.failures)
         return InstallReport(modules=modules, failures=failures, locked=written)
-
-
-def _reported(action: Action, module: LockedModule, package: LockedPackage) -> InstalledModule:
-    return InstalledModule(
-        name=module.name,
-        action=action,
-        package=package.address,
-        subdir=module.subdir,
-        dest=module.dest,
-        h1=module.h1,
-    )
