@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import FILES, zip_of
+from tests.projects import Project
 
 
 @pytest.fixture
@@ -21,6 +22,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "tree.zip").write_bytes(zip_of())
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project that is the current directory."""
+    made = Project(tmp_path / "project")
+    monkeypatch.chdir(made.directory)
+    return made
 
 
 @pytest.fixture
