@@ -27,7 +27,7 @@ from getmodules import (
     UnsafeContentError,
 )
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority, make_authority
+from tests.certificates import Authority
 from tests.gitplaces import Place, a_place
 from tests.gitrepos import Repository
 from tests.gitservers import GitServer, free_port, git_daemon, git_http
@@ -41,11 +41,6 @@ FILES = {"main.tf": b"# main\n", "wanted/a.tf": b"# a\n"}
 def place(tmp_path: Path) -> Iterator[Place]:
     with a_place(tmp_path / "place") as made:
         yield made
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 def token(place: Place, port: int, secret: str = PASSWORD, user: str | None = USER, host: str = "127_0_0_1") -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from getmodules import Client, GetModulesError, Limits, Secret
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority, make_authority
+from tests.certificates import Authority
 from tests.commandline import run
 from tests.fakes import FILES, ZIP, Recorder, installed_files
 from tests.gitplaces import wait_until
@@ -33,11 +33,6 @@ SECONDS = 30
 TOKEN, HEADER, ARGUMENT = "s3cr3t-t0ken", "s3cr3t-header", "s3cr3t-argument"
 BASIC = base64.b64encode(f"ada:{TOKEN}".encode()).decode()
 SECRETS = ("s3cr3t", BASIC)
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 @dataclass

@@ -17,7 +17,7 @@ import pytest
 
 from getmodules import Client, GetModulesError, Installed, NetworkError
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority, make_authority
+from tests.certificates import Authority
 from tests.commandline import run
 from tests.fakes import FILES, ZIP, ZIP_H1, ZIP_SHA256, installed_files, zip_of
 from tests.nginx import Nginx, nginx, passwords
@@ -39,11 +39,6 @@ location = /module { add_header X-Terraform-Get "./vpc.zip//sub"; return 204; }
 location = /page { default_type text/html; return 200 '<meta name="terraform-get" content="/vpc.zip">'; }
 location /busy/ { return 503; }
 """
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 def fill(root: Path) -> None:

@@ -28,7 +28,7 @@ from getmodules.testing import (
     provider_package,
     zip_of,
 )
-from tests.certificates import Authority, make_authority
+from tests.certificates import Authority
 from tests.snapshots import snapshot
 
 FILES: Mapping[str, str] = {"main.tf": "# main\n" * 1000, "sub/a.tf": "# a\n"}
@@ -43,11 +43,6 @@ def registry() -> Iterator[Registry]:
     with Registry() as running:
         running.push_module("acme/vpc", "1.0.0", FILES)
         yield running
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 def client(environ: Mapping[str, str] | None = None, **settings: Any) -> Client:

@@ -19,16 +19,11 @@ import pytest
 
 from getmodules import Client, GetModulesError, hash_tree
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority, make_authority
+from tests.certificates import Authority
 from tests.dockerregistry import PASSWORD, USER, docker_registry, token_service
 from tests.gotools import need_go
 
 FILES = {"main.tf": 'output "hello" {\n  value = "world"\n}\n', "modules/sub/main.tf": "# sub\n"}
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from getmodules.testing import Access, Registry, User, tls_context
-from tests.certificates import make_authority
+from tests.certificates import Authority
 from tests.commandline import Result, make_plugin, run, run_on_terminal
 from tests.projects import Project
 from tests.snapshots import snapshot
@@ -294,9 +294,7 @@ def test_the_directory_can_be_moved(place: Place, registry: Registry, tmp_path: 
 # ------------------------------------------------------------------------------------------- hosts and mirrors
 
 
-def test_what_the_manifest_says_about_hosts(place: Place, tmp_path: Path) -> None:
-    (tmp_path / "authority").mkdir()
-    authority = make_authority(tmp_path / "authority")
+def test_what_the_manifest_says_about_hosts(place: Place, authority: Authority) -> None:
     tls = tls_context(authority.certificate, authority.key)
     access = Access(scheme="basic", users={"ada": User(TOKEN)})
     with Registry(tls=tls, access=access) as registry:

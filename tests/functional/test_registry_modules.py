@@ -16,7 +16,7 @@ import pytest
 
 from getmodules import Client, GetModulesError, Installed, Limits, Progress
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority, make_authority
+from tests.certificates import Authority
 from tests.commandline import call
 from tests.gitrepos import Repository
 from tests.gitservers import git_http
@@ -39,11 +39,6 @@ LIST = f"/v1/modules/{MODULE}/versions"
 DOWNLOAD = f"/v1/modules/{MODULE}/1.2.0/download"
 ARCHIVE = "/packages/vpc.zip"
 DIGEST = f"sha256:{hashlib.sha256(PACKAGE).hexdigest()}"
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture

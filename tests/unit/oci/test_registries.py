@@ -19,14 +19,9 @@ from getmodules.oci.registries import Registries, api_location, is_loopback, reg
 from getmodules.ports import Context, Credential, Origin
 from getmodules.redact import Secret
 from getmodules.testing import Registry
-from tests.certificates import Authority, make_authority
+from tests.certificates import Authority
 from tests.contexts import a_context
 from tests.servers import Answer, Connection, Received, Server, serving
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture(autouse=True)
