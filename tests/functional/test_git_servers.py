@@ -8,7 +8,6 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,19 +27,13 @@ from getmodules import (
 )
 from getmodules.net.settings import NetSettings
 from tests.certificates import Authority
-from tests.gitplaces import Place, a_place
+from tests.gitplaces import Place
 from tests.gitrepos import Repository
 from tests.gitservers import GitServer, free_port, git_daemon, git_http
 from tests.refusals import words_of
 
 USER, PASSWORD = "ada", "s3cr3t-p4ss"
 FILES = {"main.tf": b"# main\n", "wanted/a.tf": b"# a\n"}
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with a_place(tmp_path / "place") as made:
-        yield made
 
 
 def token(place: Place, port: int, secret: str = PASSWORD, user: str | None = USER, host: str = "127_0_0_1") -> None:
