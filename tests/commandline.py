@@ -8,16 +8,15 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from getmodules.cli.main import main
 from getmodules.cli.render import Console
+from tests.waiting import PATIENCE, wait_until
 
 COMMAND = Path(sys.executable).with_name("getmodules")
-#: Nobody waits longer for a child; far more than any needs, so that a busy machine changes nothing.
-PATIENCE = 60
 
 
 class Result(NamedTuple):
@@ -76,6 +75,18 @@ def start(*argv: str | os.PathLike[str], cwd: Path | None = None, **env: str) ->
         cwd=cwd,
         env=environment(**env),
     )
+
+
+def wait_for(child: subprocess.Popen[str], happened: Callable[[], object]) -> None:
+    """Until ``child`` has done something, and before it ends."""
+
+    def has_happened() -> object:
+        if result := happened():
+            return result
+        assert child.poll() is None, child.communicate()
+        return None
+
+    wait_until(has_happened)
 
 
 def run_on_terminal(*argv: str | os.PathLike[str], cwd: Path | None = None, **env: str) -> Result:

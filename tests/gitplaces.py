@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from getmodules import Client, GetModulesError, Installed, Limits, Progress
 from tests.gitrepos import Repository
 from tests.refusals import refusal, words_of
 from tests.snapshots import snapshot
+from tests.waiting import wait_until
 
 #: Longer than anything here takes on the busiest machine, so that what hangs fails.
 SECONDS = 60
@@ -129,13 +129,6 @@ def processes_of(home: Path) -> list[str]:
             if f"HOME={home}".encode() in environment.split(b"\0") and command:
                 found.append(command.replace(b"\0", b" ").decode("utf-8", "replace"))
     return found
-
-
-def wait_until(holds: Callable[[], bool], complaint: Callable[[], str] | str, seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, complaint if isinstance(complaint, str) else complaint()
-        time.sleep(0.02)
 
 
 def written(files: Mapping[str, Any]) -> dict[str, bytes]:

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 #: Seconds; far more than anything takes that a test waits for.
-PATIENCE = 30
+PATIENCE = 60
 
 
 def wait_until(
     holds: Callable[[], object],
     complaint: Callable[[], object] | str = "it never came to be",
-    seconds: float = PATIENCE,
 ) -> None:
     """``complaint`` says what is missing where it does not happen in time."""
-    expires = time.monotonic() + seconds
+    expires = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < expires, complaint if isinstance(complaint, str) else complaint()
-        time.sleep(0.01)
-
-
-def listens(port: int) -> bool:
-    """Whether a server on loopback takes connections there."""
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-        return True
-    return False
+        time.sleep(0.005)
 
 
 def is_alive(pid: int) -> bool:

@@ -21,12 +21,12 @@ from getmodules.net.settings import NetSettings
 from tests.certificates import Authority
 from tests.commandline import run
 from tests.fakes import FILES, ZIP, Recorder, installed_files
-from tests.gitplaces import wait_until
 from tests.hostilehttp import FAULTS, HASTY, PATIENT, TRIES, Fault, head, raw, reply
 from tests.refusals import words_of
 from tests.servers import Answer, Connection, Received, Server, serving
 from tests.snapshots import snapshot
 from tests.stores import nothing_half
+from tests.waiting import wait_until
 
 #: A ceiling, for what takes two seconds at most when nothing else runs.
 SECONDS = 30

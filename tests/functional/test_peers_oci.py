@@ -6,12 +6,10 @@ import base64
 import json
 import os
 import shutil
-import socket
 import subprocess
-import time
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,8 @@ from getmodules.net.settings import NetSettings
 from tests.certificates import Authority
 from tests.dockerregistry import PASSWORD, USER, docker_registry, token_service
 from tests.gotools import need_go
+from tests.servers import free_port, listens
+from tests.waiting import wait_until
 
 FILES = {"main.tf": 'output "hello" {\n  value = "world"\n}\n', "modules/sub/main.tf": "# sub\n"}
 
@@ -130,17 +130,12 @@ def test_what_we_publish_oras_pulls(tmp_path: Path, tree: Path) -> None:
 
 @contextmanager
 def crane_registry() -> Iterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [need_go("registry"), "-port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-            time.sleep(0.05)
+        wait_until(lambda: listens(port), "the registry does not listen")
         yield f"127.0.0.1:{port}"
     finally:
         process.terminate()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from getmodules.redact import Secret
 from getmodules.testing import Registry
 from tests.certificates import Authority
 from tests.contexts import a_context
-from tests.servers import Answer, Connection, Received, Server, serving
+from tests.servers import Answer, Connection, Received, Server, free_port, serving
 
 
 @pytest.fixture(autouse=True)
@@ -169,8 +168,7 @@ def test_what_was_found_out_is_remembered(network: ClientNetwork) -> None:
 
 def test_a_port_where_nobody_was_is_asked_again(network: ClientNetwork, authority: Authority) -> None:
     """A registry that was starting up must not be spoken to in clear for as long as the client lives."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     registries = Registries()
     assert api(registries, f"127.0.0.1:{port}", network).startswith("http:")
     with Registry(port=port, tls=authority.server_context()):
