@@ -128,3 +128,29 @@ def make_plugin(site: Path, name: str, source: str, version: str = "1.0") -> Non
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8")
     (info / "entry_points.txt").write_text(f"[getmodules]\n{name} = {module}\n", encoding="utf-8")
+
+
+def make_slow_plugin(site: Path, seconds: float) -> None:
+    """A getter of ``slow:``, whose packages have a file that is there at once, and one that takes so long."""
+    make_plugin(site, "getmodules-slow", _SLOW.format(pieces=round(seconds * 10)))
+
+
+_SLOW = """
+import time
+from getmodules import Member, Members, hookimpl
+
+def content():
+    for _ in range({pieces}):
+        time.sleep(0.1)
+        yield b"x" * 1000
+
+class Getter:
+    schemes = ("slow",)
+
+    def fetch(self, pin, wants, context):
+        return Members((Member("first.tf", open=lambda: (b"1",)), Member("main.tf", open=content)))
+
+@hookimpl
+def getmodules_getters():
+    return [Getter()]
+"""

@@ -11,35 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.commandline import COMMAND, PATIENCE, environment, make_plugin, start, wait_for
+from tests.commandline import COMMAND, PATIENCE, environment, make_slow_plugin, start, wait_for
 from tests.snapshots import snapshot
-
-#: Far longer than any test waits, so that it is never done before the signal.
-SLOW = """
-import time
-from getmodules import Member, Members, hookimpl
-
-def content():
-    for _ in range(600):
-        time.sleep(0.1)
-        yield b"x"
-
-class Getter:
-    schemes = ("slow",)
-
-    def fetch(self, pin, wants, context):
-        first = Member("first.tf", open=lambda: (b"1",))
-        return Members((first, Member("main.tf", open=content)))
-
-@hookimpl
-def getmodules_getters():
-    return [Getter()]
-"""
 
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
-    make_plugin(tmp_path / "site", "getmodules-slow", SLOW)
+    # Far longer than any test waits, so that it is never done before the signal.
+    make_slow_plugin(tmp_path / "site", seconds=60)
     (tmp_path / "work").mkdir()
     return tmp_path
 

@@ -12,7 +12,7 @@ import pytest
 
 from getmodules.testing import Access, Registry, User, tls_context
 from tests.certificates import Authority
-from tests.commandline import Result, make_plugin, run, run_on_terminal
+from tests.commandline import Result, make_slow_plugin, run, run_on_terminal
 from tests.projects import Project
 from tests.snapshots import snapshot
 
@@ -364,29 +364,8 @@ def test_plain_progress_is_lines(place: Place, registry: Registry) -> None:
     assert "\x1b" not in err
 
 
-SLOW = """
-import time
-from getmodules import Member, Members, hookimpl
-
-def content():
-    for _ in range(15):
-        time.sleep(0.1)
-        yield b"x"
-
-class Getter:
-    schemes = ("slow",)
-
-    def fetch(self, pin, wants, context):
-        return Members((Member("main.tf", open=content),))
-
-@hookimpl
-def getmodules_getters():
-    return [Getter()]
-"""
-
-
 def test_a_terminal_shows_a_line_for_each_package_and_a_total(place: Place, tmp_path: Path) -> None:
-    make_plugin(tmp_path / "site", "getmodules-slow", SLOW)
+    make_slow_plugin(tmp_path / "site", seconds=1.5)
     place.wants(**{f"m{number}": f"slow://host/m{number}" for number in range(4)})
     shown = run_on_terminal(
         "install", cwd=place.directory, COLUMNS="120", GETMODULES_CACHE_DIR="", PYTHONPATH=str(tmp_path / "site")
