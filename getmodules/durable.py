@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from getmodules.openflags import DIRECTORY
+
 
 @contextmanager
 def new_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
@@ -31,7 +33,7 @@ def put(fresh: Path, target: Path) -> None:
 def sync_directory(directory: Path) -> None:
     """The names in ``directory`` are on the disk afterwards; Windows sees to that itself."""
     if os.name != "nt":
-        descriptor = os.open(directory, os.O_RDONLY)
+        descriptor = os.open(directory, DIRECTORY)
         try:
             sync_open_directory(descriptor)
         finally:

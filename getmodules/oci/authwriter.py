@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from getmodules import durable
+from getmodules import durable, openflags
 from getmodules.errors import InstallError
 from getmodules.locking import Lock, try_lock
 from getmodules.oci.authfiles import FILE_BYTES, AuthFile, read_document
@@ -24,7 +24,6 @@ from getmodules.oserrors import translated
 LOCK_SECONDS: Final = 10.0
 _TICK = 0.02
 _ATTEMPTS = 20
-_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 #: Edits a document; whether that changed anything. It may be called again, with a fresher document.
 Change = Callable[[dict[str, Any]], bool]
@@ -75,7 +74,7 @@ def _turn(target: Path, what: str) -> Iterator[bool]:
     path = target.with_name(f".{target.name}.getmodules-lock")
     expires = time.monotonic() + LOCK_SECONDS
     while True:
-        fd = os.open(path, _LOCK_FLAGS, 0o600)
+        fd = os.open(path, openflags.LOCK, 0o600)
         try:
             lock = try_lock(fd)
             if lock is Lock.UNSUPPORTED:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from getmodules import durable
+from getmodules import durable, openflags
 from getmodules.below import directory_of
 from getmodules.digest import Digest
 from getmodules.errors import DigestMismatchError
@@ -31,7 +31,6 @@ from getmodules.redact import printable
 _MARK_CONTENT = b'{"imageLayoutVersion":"1.0.0"}'
 #: Windows' locks keep readers out of what is locked, so there a file of its own is locked.
 _LOCK = MARK if sys.platform != "win32" else ".getmodules-lock"
-_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _MODE = 0o644
 _POLL_SECONDS = 0.02
 
@@ -140,7 +139,7 @@ class LayoutWriter:
     def _locked(self, context: Context) -> Iterator[None]:
         """Alone among all that write here: processes and threads, since each opens the file for itself."""
         try:
-            descriptor = os.open(self._path / _LOCK, _LOCK_FLAGS, _MODE)
+            descriptor = os.open(self._path / _LOCK, openflags.LOCK, _MODE)
         except OSError as error:
             raise install_error(error, f"cannot lock the layout {self._shown!r}") from error
         try:

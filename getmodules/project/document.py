@@ -17,6 +17,7 @@ from typing import Any, NoReturn, TypeVar
 
 from getmodules.errors import ConfigError
 from getmodules.limits import MIB
+from getmodules.openflags import READ
 from getmodules.redact import printable, redact, redact_address
 from getmodules.values import field, valueclass
 
@@ -28,14 +29,13 @@ _MERGE_MARKER = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: .*)?$|^={7}\r?$", re.MULTIL
 _WHERE = re.compile(r"(?P<what>.*) \(at line (?P<line>\d+), column (?P<column>\d+)\)", re.DOTALL)
 #: tomllib looks at every beginning of a dotted key, and at every part of each.
 _MOST_DOTS = 100
-_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 def read_text(path: Path) -> str | None:
     """The text of the file; ``None`` where there is none."""
     shown = shown_path(path)
     try:
-        descriptor = os.open(path, _OPEN_FLAGS)
+        descriptor = os.open(path, READ)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:

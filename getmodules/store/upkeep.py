@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from getmodules import openflags
 from getmodules.below import is_in_the_way
 from getmodules.oserrors import translated
 from getmodules.privatedir import PrivateDirectory, Sweeper
@@ -22,11 +23,6 @@ from getmodules.store.home import Home
 from getmodules.store.places import listing, room
 from getmodules.store.records import Records
 from getmodules.values import valueclass
-
-_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_READ = os.O_RDONLY
-for _flag in ("O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK", "O_BINARY"):
-    _READ |= getattr(os, _flag, 0)
 
 
 @valueclass
@@ -162,7 +158,7 @@ def _remove(thing: _Thing, home: Home) -> bool:
 
 def _remove_file(path: Path) -> bool:
     try:
-        descriptor, _ = attempt(path, _READ)
+        descriptor, _ = attempt(path, openflags.READ_NO_LINK)
         if descriptor is None:
             return False
         try:
@@ -180,7 +176,7 @@ def _remove_file(path: Path) -> bool:
 
 def _remove_room(path: Path, lock: Path, home: Home) -> bool:
     room(home.root, "locks")
-    descriptor, _ = attempt(lock, _LOCK_FLAGS)
+    descriptor, _ = attempt(lock, openflags.LOCK)
     if descriptor is None:
         return False
     try:
