@@ -19,6 +19,13 @@ from tests.waiting import PATIENCE, wait_until
 COMMAND = Path(sys.executable).with_name("getmodules")
 
 
+class Terminal(io.StringIO):
+    """A stream that says that people look at it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 class Result(NamedTuple):
     code: int
     out: str

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from getmodules import Client, GetModulesError, Installed, Limits, Progress
+from getmodules import Client, GetModulesError, Installed, Limits
+from tests.fakes import Notices
 from tests.gitrepos import Repository
 from tests.refusals import refusal, words_of
 from tests.snapshots import snapshot
@@ -19,18 +20,6 @@ from tests.waiting import wait_until
 
 #: Longer than anything here takes on the busiest machine, so that what hangs fails.
 SECONDS = 60
-
-
-class Notices(Progress):
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def notice(self, package: str, message: str) -> None:
-        self.said.append(message)
-
-    def about(self, *words: str) -> bool:
-        """Whether one notice has all of ``words``."""
-        return any(all(word in said for word in words) for said in self.said)
 
 
 @dataclass

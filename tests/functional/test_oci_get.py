@@ -29,6 +29,7 @@ from getmodules.testing import (
     zip_of,
 )
 from tests.certificates import Authority
+from tests.fakes import installed_files
 from tests.snapshots import snapshot
 
 FILES: Mapping[str, str] = {"main.tf": "# main\n" * 1000, "sub/a.tf": "# a\n"}
@@ -131,7 +132,7 @@ ABOVE: Mapping[str, str] = {
 def test_an_image_that_is_labelled_as_a_module(registry: Registry, tmp_path: Path, label: str) -> None:
     registry.push("acme/image", image_package([BELOW, ABOVE], package_type=label), "1")
     installed = get(registry, tmp_path / "dest", "acme/image?tag=1")
-    found = {name for name, (mode, _) in snapshot(tmp_path / "dest").items() if not mode.startswith("d")}
+    found = set(installed_files(tmp_path / "dest"))
     assert found == {"main.tf", "d/new.tf", "file"}
     assert (tmp_path / "dest" / "main.tf").read_text() == "# above\n"
     assert installed.digests == {"manifest": installed.id}

@@ -21,6 +21,7 @@ from tests.certificates import Authority
 from tests.dockerregistry import PASSWORD, USER, docker_registry, token_service
 from tests.gotools import need_go
 from tests.servers import free_port, listens
+from tests.snapshots import write_tree
 from tests.waiting import wait_until
 
 FILES = {"main.tf": 'output "hello" {\n  value = "world"\n}\n', "modules/sub/main.tf": "# sub\n"}
@@ -28,10 +29,7 @@ FILES = {"main.tf": 'output "hello" {\n  value = "world"\n}\n', "modules/sub/mai
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    for name, content in FILES.items():
-        path = tmp_path / "tree" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
+    write_tree(tmp_path / "tree", FILES)
     return tmp_path / "tree"
 
 

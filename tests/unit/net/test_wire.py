@@ -14,7 +14,7 @@ from getmodules.errors import GetModulesError
 from getmodules.net.settings import NetSettings
 from getmodules.net.wire import Wire
 from tests.contexts import a_context
-from tests.servers import Answer, Connection, Received, serving
+from tests.servers import Answer, Connection, Received, serving, silent
 from tests.waiting import wait_until
 
 #: Patient enough for a busy machine, impatient enough for a test.
@@ -77,11 +77,6 @@ def raw(text: str, then: str = "") -> Answer:
         return False
 
     return answer
-
-
-def silent(connection: Connection, _: Received) -> bool:
-    connection.sleep(60)
-    return False
 
 
 def slow_headers(connection: Connection, _: Received) -> bool:

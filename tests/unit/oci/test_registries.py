@@ -20,7 +20,8 @@ from getmodules.redact import Secret
 from getmodules.testing import Registry
 from tests.certificates import Authority
 from tests.contexts import a_context
-from tests.servers import Answer, Connection, Received, Server, free_port, serving
+from tests.fakes import Notices
+from tests.servers import Answer, Connection, Received, Server, free_port, serving, silent
 
 
 @pytest.fixture(autouse=True)
@@ -121,11 +122,6 @@ def test_the_scheme_of_a_registry_elsewhere_is_known_without_asking(
 
     monkeypatch.setattr(registries_module, "speaks_tls", nobody_asks)
     assert api(Registries(), registry, network) == expected
-
-
-def silent(connection: Connection, _: Received) -> bool:
-    connection.sleep(5)
-    return False
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
@@ -247,11 +243,8 @@ class Noting:
     """A context's notices."""
 
     def __init__(self, network: ClientNetwork) -> None:
-        self.said: list[str] = []
-        self.context = a_context(network=network, progress=self)
-
-    def notice(self, package: str, message: str) -> None:
-        self.said.append(message)
+        notices = Notices()
+        self.said, self.context = notices.said, a_context(network=network, progress=notices)
 
 
 def read(registries: Registries, server: Server, noting: Noting) -> None:
