@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from getmodules.cli import lock
-from getmodules.cli.options import Parser, client_of
-from getmodules.cli.project import ERRORS_HELP, add_project_work, manifest_of, pace_of
+from getmodules.cli.options import Parser
+from getmodules.cli.project import ERRORS_HELP, add_project_work, at_work, manifest_of, pace_of
 from getmodules.cli.render import Console
 
 _EPILOG = f"""\
@@ -41,9 +41,7 @@ def parser() -> Parser:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from getmodules.cli import progress
-
-    with client_of(options, console) as client, progress.shown(options.progress, client, console) as shown:
+    with at_work(options, console) as (client, shown):
         report = client.add(
             options.name,
             options.source,

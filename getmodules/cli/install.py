@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import time
 
-from getmodules.cli.options import Parser, client_of
-from getmodules.cli.project import ERRORS_HELP, add_project_work, as_json, lines, manifest_of, pace_of, tell
+from getmodules.cli.options import Parser
+from getmodules.cli.project import ERRORS_HELP, add_project_work, as_json, at_work, lines, manifest_of, pace_of, tell
 from getmodules.cli.render import Console, whole
 
 _EPILOG = f"""\
@@ -46,18 +46,15 @@ def parser() -> Parser:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from getmodules.cli import progress
-
-    client, pace, manifest = client_of(options, console), pace_of(options), manifest_of(options)
-    began = time.monotonic()
-    with client, progress.shown(options.progress, client, console) as shown:
+    with at_work(options, console) as (client, shown):
+        began = time.monotonic()
         report = client.install(
-            manifest,
+            manifest_of(options),
             names=options.names,
             locked=options.locked,
             frozen=options.frozen,
             force=options.force,
-            pace=pace,
+            pace=pace_of(options),
             progress=shown,
         )
     if console.json:

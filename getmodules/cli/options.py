@@ -234,7 +234,7 @@ def client_of(options: argparse.Namespace, console: Console) -> Client:
 def means_of(options: argparse.Namespace, console: Console) -> Means:
     """For work on credentials, which is no module's and so not the client's."""
     from getmodules.cli.network import network_of
-    from getmodules.cli.progress import Attentive, Notices
+    from getmodules.cli.progress import notices
     from getmodules.net.network import ClientNetwork
     from getmodules.pipeline import Means
 
@@ -242,7 +242,7 @@ def means_of(options: argparse.Namespace, console: Console) -> Means:
     return Means(
         catalog=_client(options, console, network).catalog,
         limits=_limits_of(options, console),
-        progress=Attentive(Notices(console)),
+        progress=notices(console),
         network=ClientNetwork(network),
         environ=console.environ,
     )

@@ -32,10 +32,10 @@ def parser() -> Parser:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from getmodules.cli.progress import Attentive, Notices
+    from getmodules.cli.progress import notices
 
     client = client_of(options, console)
-    client.remove(options.name, manifest_of(options), progress=Attentive(Notices(console)))
+    client.remove(options.name, manifest_of(options), progress=notices(console))
     if console.json:
         console.json_line({"removed": options.name})
     elif not console.quiet:

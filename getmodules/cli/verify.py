@@ -40,10 +40,10 @@ def parser() -> Parser:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from getmodules.cli.progress import Attentive, Notices
+    from getmodules.cli.progress import notices
 
     client = client_of(options, console)
-    report = client.verify(manifest_of(options), names=options.names, progress=Attentive(Notices(console)))
+    report = client.verify(manifest_of(options), names=options.names, progress=notices(console))
     if console.json:
         console.json_line({"modules": [_as_json(module) for module in report.modules]})
     else:
