@@ -9,12 +9,12 @@ from getmodules import durable
 from getmodules.errors import InstallError
 from getmodules.oserrors import translated
 from getmodules.privatedir import PrivateDirectory, Sweeper
-from getmodules.redact import printable
+from getmodules.userfile import shown_path
 
 
 def write_file(path: Path, text: str, sweeper: Sweeper) -> None:
     """Replace the file at ``path``, or leave it as it was. A link stays where it leads to a file beside it."""
-    what = f"cannot write {printable(str(path), 1000)}"
+    what = f"cannot write {shown_path(path)}"
     with translated(what):
         target = target_of(path)
         sweeper.sweep(target.parent)
@@ -33,7 +33,7 @@ def write_file(path: Path, text: str, sweeper: Sweeper) -> None:
 
 def target_of(path: Path) -> Path:
     """Where ``path`` leads: never out of its directory. A project that somebody else made may hold such a link."""
-    what = f"cannot write {printable(str(path), 1000)}"
+    what = f"cannot write {shown_path(path)}"
     target = Path(os.path.realpath(path))
     if target.parent != Path(os.path.realpath(path.parent)):
         raise InstallError(

@@ -12,7 +12,6 @@ from pathlib import Path
 from getmodules.batch import Failure, Job, Outcome, install_all
 from getmodules.errors import DestinationExistsError, GetModulesError, LockStaleError
 from getmodules.project.bench import Bench, chosen, private_directory
-from getmodules.project.document import shown_path
 from getmodules.project.entries import entry_of, fresh_job, locked_job, strays
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
 from getmodules.project.manifest import Manifest, ModuleEntry
@@ -21,6 +20,7 @@ from getmodules.project.reports import Action, InstalledModule, InstallReport
 from getmodules.project.selection import Target, targets
 from getmodules.project.trees import describe, h1_of, is_vacant
 from getmodules.results import Installed
+from getmodules.userfile import shown_path
 from getmodules.values import field, replace, valueclass
 
 
