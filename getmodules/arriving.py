@@ -8,9 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL
-for _flag in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):
-    _NEW |= getattr(os, _flag, 0)
+from getmodules.openflags import NEW
+
 _PIECE = 1 << 20
 
 
@@ -31,11 +30,11 @@ class Arriving:
         if first is not None and failed is not None:
             try:
                 path = first()
-                self.path, self.descriptor = path, os.open(path, _NEW, 0o600)
+                self.path, self.descriptor = path, os.open(path, os.O_RDWR | NEW, 0o600)
                 return
             except OSError as error:
                 failed(error)
-        self.path, self.descriptor = spare, os.open(spare, _NEW, 0o600)
+        self.path, self.descriptor = spare, os.open(spare, os.O_RDWR | NEW, 0o600)
 
     def write(self, chunk: bytes) -> None:
         try:
@@ -50,7 +49,7 @@ class Arriving:
 
     def _move(self) -> None:
         """A piece of the chunk that failed may be there as well: only what was counted comes along."""
-        descriptor = os.open(self._spare, _NEW, 0o600)
+        descriptor = os.open(self._spare, os.O_RDWR | NEW, 0o600)
         try:
             os.lseek(self.descriptor, 0, os.SEEK_SET)
             left = self._size

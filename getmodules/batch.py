@@ -192,8 +192,9 @@ def _run(names: Sequence[str], tasks: Sequence[_Task[T]], means: Means, pace: Pa
                     future.add_done_callback(ended.put)
                     # What only computes is done before another thread is needed. With all threads busy, it may wait
                     # for the end of another one.
-                    while ended.empty() and not begun.wait(_TICK_SECONDS):
-                        means.checkpoint()
+                    while ended.empty() and not means.cancelled.is_set():
+                        if begun.wait(_TICK_SECONDS):
+                            break
                 # Looks up often enough to hear an interrupt.
                 with suppress(Empty):
                     future = ended.get(timeout=_TICK_SECONDS)

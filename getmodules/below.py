@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
-_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+from getmodules.openflags import DIRECTORY, NOFOLLOW
+
 _BELOW = os.open in os.supports_dir_fd
 
 
@@ -48,7 +48,7 @@ def directory_below(root: Path, parts: Sequence[str], *, make: bool = False) -> 
                 path.mkdir(0o700, exist_ok=True)
         yield f"{path}{os.sep}", None
         return
-    directory = os.open(root, _DIRECTORY)
+    directory = os.open(root, DIRECTORY)
     try:
         for part in parts:
             inner = _entered(part, directory, make)
@@ -61,13 +61,13 @@ def directory_below(root: Path, parts: Sequence[str], *, make: bool = False) -> 
 
 def _entered(name: str, directory: int, make: bool) -> int:
     try:
-        return os.open(name, _DIRECTORY | _NOFOLLOW, dir_fd=directory)
+        return os.open(name, DIRECTORY | NOFOLLOW, dir_fd=directory)
     except FileNotFoundError:
         if not make:
             raise
     with suppress(FileExistsError):  # somebody else was faster
         os.mkdir(name, 0o700, dir_fd=directory)
-    return os.open(name, _DIRECTORY | _NOFOLLOW, dir_fd=directory)
+    return os.open(name, DIRECTORY | NOFOLLOW, dir_fd=directory)
 
 
 def split(name: str) -> tuple[list[str], str]:

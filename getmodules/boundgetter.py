@@ -22,7 +22,7 @@ from getmodules.model import (
 )
 from getmodules.plugins import Plugin
 from getmodules.ports import Context, Fetched
-from getmodules.redact import printable, redact
+from getmodules.redact import printable, quoted
 from getmodules.soundness import bounded_names, is_sound_blob, is_sound_demand, is_url, reads_back
 from getmodules.values import replace, valueclass
 
@@ -55,7 +55,7 @@ class BoundGetter:
                 "check must return a PackageAddress of its own with the same arguments, or None"
             )
         if checked.url != package.url and not is_url(checked.url):
-            raise self.plugin.guard.violation(f"check returned what is no URL: {printable(redact(checked.url))!r}")
+            raise self.plugin.guard.violation(f"check returned what is no URL: {quoted(checked.url)}")
         return checked
 
     def _is_sound(self, package: Any) -> TypeGuard[PackageAddress]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
-from getmodules.digest import STRONG, WEAK, Digest
+from getmodules.digest import BY_LENGTH, STRONG, WEAK, Digest
 from getmodules.errors import VerificationError
 from getmodules.redact import printable
 
 _GNU = re.compile(r"\\?(?P<hex>[0-9A-Fa-f]{32,128}) [ *](?P<name>.+)")
 _BSD = re.compile(r"(?P<algorithm>[A-Za-z0-9-]+) ?\((?P<name>.+)\) ?= ?(?P<hex>[0-9A-Fa-f]{32,128})")
-_BY_LENGTH = {length: name for name, length in (*WEAK.items(), *STRONG.items())}
 
 
 def checksum_for(text: str, file_name: str) -> Digest:
@@ -37,7 +36,7 @@ def checksum_for(text: str, file_name: str) -> Digest:
 
 def _digest(line: str, file_name: str) -> Digest | None:
     match = _GNU.fullmatch(line)
-    algorithm = _BY_LENGTH.get(len(match["hex"]), "") if match else ""
+    algorithm = BY_LENGTH.get(len(match["hex"]), "") if match else ""
     if match is None:
         match = _BSD.fullmatch(line)
         # OpenSSL 3 says SHA2-256 where BSD and its own older versions say SHA256.

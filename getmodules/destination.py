@@ -55,7 +55,7 @@ class Destination:
     def check(self) -> None:
         """Refuse a destination that is in use, or that must never be replaced."""
         try:
-            status = _status(self.path)
+            status = status_of(self.path)
             self._check_source(status)
             if status is not None:
                 self._check_occupant(status)
@@ -139,7 +139,8 @@ def is_real_directory(status: os.stat_result) -> bool:
     return stat.S_ISDIR(status.st_mode) and not getattr(status, "st_reparse_tag", 0)
 
 
-def _status(path: Path) -> os.stat_result | None:
+def status_of(path: Path) -> os.stat_result | None:
+    """Of ``path`` itself, where it leads to or not; ``None`` where there is nothing."""
     try:
         return os.lstat(path)
     except FileNotFoundError:

@@ -55,17 +55,22 @@ def detect_elsewhere(source: str, catalog: Catalog) -> ModuleAddress:
     try:
         address = _detect(source, catalog, None).address
     except AddressError as error:
-        raise UnsafeContentError(
-            f"the server sent us on to an address that cannot be used: {error.message}",
-            part="elsewhere",
-            address=printable(redact_address(source), 500),
-        ) from error
+        raise unusable(source, error) from error
     if is_local(address.package, catalog):
         raise _local_source(source)
     checksum = parse_checksum(address.package.arguments)
     if isinstance(checksum, str) and is_local(_detect(checksum, catalog, None).address.package, catalog):
         raise _local_source(source)
     return address
+
+
+def unusable(location: str, error: AddressError) -> UnsafeContentError:
+    """For what a server named, and is no address."""
+    return UnsafeContentError(
+        f"the server sent us on to an address that cannot be used: {error.message}",
+        part="elsewhere",
+        address=printable(redact_address(location), 500),
+    )
 
 
 def is_local(package: PackageAddress, catalog: Catalog) -> bool:

@@ -14,6 +14,8 @@ from getmodules.values import valueclass
 STRONG: Mapping[str, int] = MappingProxyType({"sha256": 64, "sha384": 96, "sha512": 128})
 #: Only ever compared in ``checksum=``, with a warning; never a pin, never in a lock.
 WEAK: Mapping[str, int] = MappingProxyType({"md5": 32, "sha1": 40})
+#: Which algorithm has so many digits: checksums in files do not say.
+BY_LENGTH: Mapping[int, str] = MappingProxyType({length: name for name, length in (*WEAK.items(), *STRONG.items())})
 
 _HEX = re.compile(r"[0-9a-f]+")
 

@@ -12,13 +12,10 @@ from typing import IO
 
 from getmodules.below import directory_of, is_in_the_way
 from getmodules.errors import FetchError, NotFoundError
+from getmodules.openflags import READ_NO_LINK
 from getmodules.redact import printable
 
 CHUNK = 1 << 18
-# Not everywhere: Windows has neither O_NOFOLLOW nor O_NONBLOCK, and needs O_BINARY.
-_FLAGS = os.O_RDONLY
-for _name in ("O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK", "O_BINARY"):
-    _FLAGS |= getattr(os, _name, 0)
 
 
 class LocalFile:
@@ -91,7 +88,7 @@ def reopened(descriptor: int, path: Path) -> IO[bytes]:
 
 def _open(path: Path, root: Path | None) -> int:
     try:
-        fd = os.open(path, _FLAGS) if root is None else _open_below(root, path)
+        fd = os.open(path, READ_NO_LINK) if root is None else _open_below(root, path)
         try:
             if stat.S_ISREG(os.fstat(fd).st_mode):
                 return fd
@@ -107,7 +104,7 @@ def _open(path: Path, root: Path | None) -> int:
 def _open_below(root: Path, path: Path) -> int:
     name = "/".join(path.parts[len(root.parts) :])  # relative_to() takes as long as all the rest
     with directory_of(root, name) as (prefix, directory):
-        return os.open(f"{prefix}{path.name}", _FLAGS, dir_fd=directory)
+        return os.open(f"{prefix}{path.name}", READ_NO_LINK, dir_fd=directory)
 
 
 def unreadable_below(path: Path, error: OSError) -> FetchError:

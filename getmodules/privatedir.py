@@ -23,6 +23,7 @@ from pathlib import Path
 
 from getmodules.errors import InstallError
 from getmodules.locking import Lock, try_lock
+from getmodules.openflags import NOFOLLOW, NONBLOCK
 from getmodules.redact import printable
 from getmodules.removal import remove_contents
 
@@ -36,7 +37,7 @@ _CREATE_ATTEMPTS = 100
 _REMOVE_ROUNDS = 3
 #: As many descriptors as the lock and :mod:`getmodules.removal` hold open at one time: four.
 _PIPES = 2
-_LOCK_FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_LOCK_FLAGS = os.O_RDWR | NOFOLLOW | NONBLOCK
 
 _log = logging.getLogger("getmodules")
 

@@ -184,3 +184,8 @@ def printable(text: str, limit: int = 200) -> str:
         return text
     shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[: limit + 1])
     return shown if len(text) <= limit and len(shown) <= 2 * limit else f"{shown[:limit]}…"
+
+
+def quoted(text: str) -> str:
+    """``text`` that somebody typed, in quotes, for a message about it."""
+    return repr(printable(redact(text)))

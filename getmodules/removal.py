@@ -15,6 +15,8 @@ import sys
 from collections.abc import Collection
 from pathlib import Path
 
+from getmodules.openflags import DIRECTORY, NOFOLLOW
+
 _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
 
 
@@ -26,7 +28,7 @@ def remove_contents(directory: Path, *, keep: Collection[str]) -> list[str]:
     try:
         if sys.platform == "win32":
             return _remove_by_path(directory, keep)
-        root = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        root = os.open(directory, DIRECTORY | NOFOLLOW)
         try:
             return _Removal(root, keep).run()
         finally:
@@ -75,12 +77,11 @@ class _Removal:
             self._complaints.append(_complaint(name, error))
 
     def _open(self, name: str) -> int:
-        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            return os.open(name, flags, dir_fd=self._root)
+            return os.open(name, DIRECTORY | NOFOLLOW, dir_fd=self._root)
         except PermissionError:
             os.chmod(name, 0o700, dir_fd=self._root)  # not a link (that is ELOOP), and only we can get at it
-            return os.open(name, flags, dir_fd=self._root)
+            return os.open(name, DIRECTORY | NOFOLLOW, dir_fd=self._root)
 
     def _remove_entry(self, directory: int, name: str, *, is_directory: bool, ours: bool) -> None:
         try:

@@ -18,6 +18,7 @@ from typing import Self
 
 from getmodules.destination import Destination, is_real_directory
 from getmodules.errors import InstallError
+from getmodules.openflags import DIRECTORY, NOFOLLOW
 from getmodules.oserrors import install_error, translated
 from getmodules.privatedir import PrivateDirectory, Sweeper
 from getmodules.redact import printable
@@ -71,9 +72,8 @@ class Staging:
 
     def open_tree(self) -> int:
         """A descriptor of :attr:`tree`; the caller closes it."""
-        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY | os.O_NOFOLLOW
         with translated(f"cannot open the private directory beside {self._destination.shown}"):
-            return os.open(self.tree, flags)
+            return os.open(self.tree, DIRECTORY | NOFOLLOW)
 
     def __enter__(self) -> Self:
         try:

@@ -150,10 +150,6 @@ def size(value: Any, what: str) -> int:
     return number
 
 
-def boolean(value: Any, what: str) -> bool:
-    return value if isinstance(value, bool) else _wrong(value, what, "true or false")
-
-
 def array_of(check: Check[T]) -> Check[list[T]]:
     def check_each(value: Any, what: str) -> list[T]:
         return [check(item, f"{what}[{index}]") for index, item in enumerate(array(value, what))]

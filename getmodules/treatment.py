@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from getmodules.arguments import Arguments
-from getmodules.digest import STRONG, WEAK, Digest
+from getmodules.digest import BY_LENGTH, Digest
 from getmodules.errors import AddressError
 from getmodules.redact import printable
 from getmodules.values import valueclass
@@ -18,7 +18,6 @@ from getmodules.values import valueclass
 CHECKSUM_FILE = "file:"
 
 _FALSE = frozenset({"0", "f", "F", "false", "False", "FALSE"})
-_BY_LENGTH = {length: name for name, length in (*WEAK.items(), *STRONG.items())}
 
 
 @valueclass
@@ -69,7 +68,7 @@ def parse_checksum(arguments: Arguments) -> Digest | str | None:
         return value if source.startswith("//") else source
     algorithm, colon, digits = value.rpartition(":")
     if not colon:
-        algorithm = _BY_LENGTH.get(len(digits), "")
+        algorithm = BY_LENGTH.get(len(digits), "")
         if not algorithm:
             raise AddressError(
                 f"a checksum of {len(digits)} digits fits no algorithm",

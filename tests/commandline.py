@@ -8,16 +8,22 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from getmodules.cli.main import main
 from getmodules.cli.render import Console
+from tests.waiting import PATIENCE, wait_until
 
 COMMAND = Path(sys.executable).with_name("getmodules")
-#: Nobody waits longer for a child; far more than any needs, so that a busy machine changes nothing.
-PATIENCE = 60
+
+
+class Terminal(io.StringIO):
+    """A stream that says that people look at it."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 class Result(NamedTuple):
@@ -78,6 +84,18 @@ def start(*argv: str | os.PathLike[str], cwd: Path | None = None, **env: str) ->
     )
 
 
+def wait_for(child: subprocess.Popen[str], happened: Callable[[], object]) -> None:
+    """Until ``child`` has done something, and before it ends."""
+
+    def has_happened() -> object:
+        if result := happened():
+            return result
+        assert child.poll() is None, child.communicate()
+        return None
+
+    wait_until(has_happened)
+
+
 def run_on_terminal(*argv: str | os.PathLike[str], cwd: Path | None = None, **env: str) -> Result:
     """As :func:`run`, but stderr is a terminal, and what arrived there is ``err``."""
     ours, theirs = pty.openpty()
@@ -117,3 +135,29 @@ def make_plugin(site: Path, name: str, source: str, version: str = "1.0") -> Non
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8")
     (info / "entry_points.txt").write_text(f"[getmodules]\n{name} = {module}\n", encoding="utf-8")
+
+
+def make_slow_plugin(site: Path, seconds: float) -> None:
+    """A getter of ``slow:``, whose packages have a file that is there at once, and one that takes so long."""
+    make_plugin(site, "getmodules-slow", _SLOW.format(pieces=round(seconds * 10)))
+
+
+_SLOW = """
+import time
+from getmodules import Member, Members, hookimpl
+
+def content():
+    for _ in range({pieces}):
+        time.sleep(0.1)
+        yield b"x" * 1000
+
+class Getter:
+    schemes = ("slow",)
+
+    def fetch(self, pin, wants, context):
+        return Members((Member("first.tf", open=lambda: (b"1",)), Member("main.tf", open=content)))
+
+@hookimpl
+def getmodules_getters():
+    return [Getter()]
+"""

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.certificates import Authority, make_authority
+
 # Two busy cores make any deadline for one example a matter of luck.
 settings.register_profile("everywhere", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 # The gate tries the same examples each time; a developer's runs look for new ones.
@@ -50,3 +52,9 @@ def chosen_environment() -> Iterator[None]:
         # A cache that lived longer than one test would change what the next one sees.
         patch.setenv("GETMODULES_CACHE_DIR", "")
         yield
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """One for all: making it takes five runs of openssl, and nobody changes it."""
+    return make_authority(tmp_path_factory.mktemp("authority"))

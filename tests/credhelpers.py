@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 from pathlib import Path
@@ -25,6 +26,11 @@ else:
     del kept[given]
 chain.write_text(json.dumps(kept))
 """
+
+
+def auth_entry(user: str, password: str) -> dict[str, str]:
+    """What a credential file has for a host."""
+    return {"auth": base64.b64encode(f"{user}:{password}".encode()).decode()}
 
 
 class Helpers:

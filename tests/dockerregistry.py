@@ -5,19 +5,19 @@ from __future__ import annotations
 import base64
 import json
 import os
-import socket
 import subprocess
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tests.certificates import Authority
-from tests.servers import Connection, Received, Server, serving
+from tests.servers import Connection, Received, Server, free_port, listens, serving
 from tests.tools import need
+from tests.waiting import wait_until
 
 USER, PASSWORD = "ada", "s3cr3t-p4ss"
 #: bcrypt of PASSWORD: nothing that makes one is everywhere.
@@ -31,8 +31,8 @@ def docker_registry(
 ) -> Iterator[str]:
     """Where it listens. ``token`` is a realm and the certificate that its tokens are signed with."""
     program = need("docker-registry")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        host = f"127.0.0.1:{free.getsockname()[1]}"
+    port = free_port()
+    host = f"127.0.0.1:{port}"
     http: dict[str, Any] = {"addr": host}
     if tls is not None:
         http["tls"] = {"certificate": str(tls.certificate), "key": str(tls.key)}
@@ -55,20 +55,11 @@ def docker_registry(
     with (directory / "registry.log").open("wb") as log:
         process = subprocess.Popen([program, "serve", path], stdout=log, stderr=log, env={"PATH": os.defpath})
     try:
-        _wait_for(host)
+        wait_until(lambda: listens(port), "docker-registry does not listen")
         yield host
     finally:
         process.terminate()
         process.wait()
-
-
-def _wait_for(host: str) -> None:
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        with suppress(OSError), socket.create_connection(("127.0.0.1", int(host.rpartition(":")[2])), 1):
-            return
-        time.sleep(0.05)
-    raise AssertionError("docker-registry does not listen")
 
 
 @contextmanager

@@ -116,6 +116,20 @@ def client_with(*getters: Any, progress: Progress | None = None, **offers: Any) 
     return Client(plugins=(FakePlugin(*getters, **offers),), environ={"GETMODULES_PLUGINS": ""}, progress=progress)
 
 
+class Notices(Progress):
+    """Hears what a user is told."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def notice(self, package: str, message: str) -> None:
+        self.said.append(message)
+
+    def about(self, *words: str) -> bool:
+        """Whether one notice has all of ``words``."""
+        return any(all(word in said for word in words) for said in self.said)
+
+
 class Recorder(Progress):
     """Notes all progress; ``stop_at`` raises at that phase."""
 

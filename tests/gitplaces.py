@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,25 +11,15 @@ from typing import Any
 
 import pytest
 
-from getmodules import Client, GetModulesError, Installed, Limits, Progress
+from getmodules import Client, GetModulesError, Installed, Limits
+from tests.fakes import Notices
 from tests.gitrepos import Repository
 from tests.refusals import refusal, words_of
 from tests.snapshots import snapshot
+from tests.waiting import wait_until
 
 #: Longer than anything here takes on the busiest machine, so that what hangs fails.
 SECONDS = 60
-
-
-class Notices(Progress):
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def notice(self, package: str, message: str) -> None:
-        self.said.append(message)
-
-    def about(self, *words: str) -> bool:
-        """Whether one notice has all of ``words``."""
-        return any(all(word in said for word in words) for said in self.said)
 
 
 @dataclass
@@ -129,13 +118,6 @@ def processes_of(home: Path) -> list[str]:
             if f"HOME={home}".encode() in environment.split(b"\0") and command:
                 found.append(command.replace(b"\0", b" ").decode("utf-8", "replace"))
     return found
-
-
-def wait_until(holds: Callable[[], bool], complaint: Callable[[], str] | str, seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, complaint if isinstance(complaint, str) else complaint()
-        time.sleep(0.02)
 
 
 def written(files: Mapping[str, Any]) -> dict[str, bytes]:

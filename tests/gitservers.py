@@ -7,11 +7,9 @@ import gzip
 import os
 import pwd
 import signal
-import socket
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,8 +18,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tests.certificates import Authority
-from tests.servers import Connection, Received, Server, serving
+from tests.servers import Connection, Received, Server, free_port, listens, serving
 from tests.tools import need
+from tests.waiting import wait_until
 
 _PIECE = 1 << 16
 #: What servers see of this machine: nothing but where programs are.
@@ -364,17 +363,12 @@ def ssh_agent(directory: Path, key: Path) -> Iterator[str]:
         [need("ssh-agent"), "-D", "-a", address], stdout=subprocess.DEVNULL, env=_ENVIRONMENT, start_new_session=True
     )
     try:
-        _until(address.exists, "ssh-agent does not listen")
+        wait_until(address.exists, "ssh-agent does not listen")
         environment = {**_ENVIRONMENT, "SSH_AUTH_SOCK": str(address)}
         subprocess.run([need("ssh-add"), "-q", key], check=True, env=environment, stdin=subprocess.DEVNULL)
         yield str(address)
     finally:
         _end_group(process)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 @contextmanager
@@ -385,24 +379,15 @@ def _background(command: list[str], environment: Mapping[str, str], port: int) -
         start_new_session=True,
     )  # fmt: skip
 
-    def listens() -> bool:
+    def runs_and_listens() -> bool:
         assert process.poll() is None, f"{command[0]} ended with {process.returncode}"
-        with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return True
-        return False
+        return listens(port)
 
     try:
-        _until(listens, f"{command[0]} does not listen")
+        wait_until(runs_and_listens, f"{command[0]} does not listen")
         yield
     finally:
         _end_group(process)
-
-
-def _until(holds: Callable[[], bool], complaint: str) -> None:
-    deadline = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < deadline, complaint
-        time.sleep(0.02)
 
 
 def _user() -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from getmodules.net.settings import NetSettings
 from tests.fakes import ZIP
-from tests.servers import Answer, Connection, Received
+from tests.servers import Answer, Connection, Received, replying, silent
 
 TRIES = 3
 REDIRECTS = 11
@@ -61,10 +61,6 @@ def head(*headers: str, status: str = "200 OK") -> str:
     return "\r\n".join((f"HTTP/1.1 {status}", *headers, "", ""))
 
 
-def reply(status: str, body: bytes = b"", **headers: str) -> Answer:
-    return lambda connection, _: connection.reply(status, body, **headers)
-
-
 def repeated(start: str, piece: bytes | str, seconds: float = 0.0) -> Answer:
     """``start``, and ``piece`` again and again until the other side has enough."""
 
@@ -77,11 +73,6 @@ def repeated(start: str, piece: bytes | str, seconds: float = 0.0) -> Answer:
         return False
 
     return answer
-
-
-def silent(connection: Connection, _: Received) -> bool:
-    connection.sleep(60)
-    return False
 
 
 def byte_by_byte(connection: Connection, request: Received) -> bool:
@@ -147,8 +138,8 @@ def _framing() -> Iterator[Fault]:
     yield Fault("cut in a chunk", raw(head(CHUNKED), CHUNK[:HALF]), "network")
     yield Fault("chunk longer than it says", raw(head(CHUNKED), "5\r\nhello, world\r\n0\r\n\r\n"), "network")
     yield Fault("endless chunk size", raw(head(CHUNKED), "0" * 100_000), **always)
-    yield Fault("gzip", reply("200 OK", ZIP, Content_Encoding="gzip"), **always)
-    yield Fault("identity, gzip", reply("200 OK", ZIP, Content_Encoding="identity, gzip"), **always)
+    yield Fault("gzip", replying("200 OK", ZIP, Content_Encoding="gzip"), **always)
+    yield Fault("identity, gzip", replying("200 OK", ZIP, Content_Encoding="identity, gzip"), **always)
 
 
 def _resumption() -> Iterator[Fault]:
@@ -160,14 +151,16 @@ def _resumption() -> Iterator[Fault]:
     yield resumed("in two parts", "Content-Type: multipart/byteranges; boundary=x")
     yield resumed("too short", where, body=REST[:-1], asked=2)
     yield resumed("too long", where, body=REST + b"junk", asked=2)
-    yield Fault("resumed: 304", Resumed(reply("304 Not Modified")), "network", 2)
-    yield Fault("resumed: 416", Resumed(reply("416 No")), "network", 2)
-    yield Fault("resumed: gone", Resumed(reply("404 Gone")), "not-found", 2)
-    yield Fault("resumed: who are you?", Resumed(reply("401 No")), "authentication", 2)
-    yield Fault("resumed: to a file", Resumed(reply("302 Found", Location="file:///x")), "unsafe-content/elsewhere", 2)
+    yield Fault("resumed: 304", Resumed(replying("304 Not Modified")), "network", 2)
+    yield Fault("resumed: 416", Resumed(replying("416 No")), "network", 2)
+    yield Fault("resumed: gone", Resumed(replying("404 Gone")), "not-found", 2)
+    yield Fault("resumed: who are you?", Resumed(replying("401 No")), "authentication", 2)
+    yield Fault(
+        "resumed: to a file", Resumed(replying("302 Found", Location="file:///x")), "unsafe-content/elsewhere", 2
+    )
     other = bytes(len(ZIP))
-    yield Fault("resumed: another body", Resumed(reply("200 OK", other, ETag='"1"')), "network", TRIES)
-    yield Fault("resumed: a page", Resumed(reply("200 OK", LOGIN, ETag='"1"')), "network", TRIES)
+    yield Fault("resumed: another body", Resumed(replying("200 OK", other, ETag='"1"')), "network", TRIES)
+    yield Fault("resumed: a page", Resumed(replying("200 OK", LOGIN, ETag='"1"')), "network", TRIES)
 
 
 def _time_and_amount() -> Iterator[Fault]:
@@ -205,39 +198,39 @@ def _time_and_amount() -> Iterator[Fault]:
 
 
 def _statuses() -> Iterator[Fault]:
-    yield Fault("login page", reply("200 OK", LOGIN, Content_Type="text/html"), "unsupported-content/web-page")
-    yield Fault("login page as a zip", reply("200 OK", LOGIN, Content_Type="application/zip"), WEB_PAGE)
-    yield Fault("error in JSON", reply("200 OK", b'{"error": 1}', Content_Type="application/json"), WEB_PAGE)
-    yield Fault("empty", reply("200 OK"), "corrupt-archive")
-    yield Fault("201", reply("201 Created", ZIP), "network")
-    yield Fault("202", reply("202 Accepted", ZIP), "network")
-    yield Fault("204", reply("204 No Content"), "network")
+    yield Fault("login page", replying("200 OK", LOGIN, Content_Type="text/html"), "unsupported-content/web-page")
+    yield Fault("login page as a zip", replying("200 OK", LOGIN, Content_Type="application/zip"), WEB_PAGE)
+    yield Fault("error in JSON", replying("200 OK", b'{"error": 1}', Content_Type="application/json"), WEB_PAGE)
+    yield Fault("empty", replying("200 OK"), "corrupt-archive")
+    yield Fault("201", replying("201 Created", ZIP), "network")
+    yield Fault("202", replying("202 Accepted", ZIP), "network")
+    yield Fault("204", replying("204 No Content"), "network")
     yield Fault("204 with a body", raw(head(LENGTH, status="204 No Content"), ZIP), "network")
-    yield Fault("205", reply("205 Reset Content"), "network")
-    yield Fault("304 unasked", reply("304 Not Modified", ETag='"1"'), "network")
-    yield Fault("206 unasked", reply("206 Partial", ZIP, Content_Range=f"bytes 0-{len(ZIP) - 1}/*"), "network")
-    yield Fault("300", reply("300 Choices", ZIP), "network")
-    yield Fault("302 without a Location", reply("302 Found", ZIP), "network")
-    yield Fault("400", reply("400 No", b"\x1b[2Jno"), "network")
-    yield Fault("401", reply("401 No", WWW_Authenticate='Basic realm="evil"'), "authentication")
-    yield Fault("403", reply("403 No"), "authentication/forbidden")
-    yield Fault("404", reply("404 No"), "not-found")
-    yield Fault("407", reply("407 No", Proxy_Authenticate="Basic"), "authentication")
-    yield Fault("410", reply("410 Gone"), "not-found")
+    yield Fault("205", replying("205 Reset Content"), "network")
+    yield Fault("304 unasked", replying("304 Not Modified", ETag='"1"'), "network")
+    yield Fault("206 unasked", replying("206 Partial", ZIP, Content_Range=f"bytes 0-{len(ZIP) - 1}/*"), "network")
+    yield Fault("300", replying("300 Choices", ZIP), "network")
+    yield Fault("302 without a Location", replying("302 Found", ZIP), "network")
+    yield Fault("400", replying("400 No", b"\x1b[2Jno"), "network")
+    yield Fault("401", replying("401 No", WWW_Authenticate='Basic realm="evil"'), "authentication")
+    yield Fault("403", replying("403 No"), "authentication/forbidden")
+    yield Fault("404", replying("404 No"), "not-found")
+    yield Fault("407", replying("407 No", Proxy_Authenticate="Basic"), "authentication")
+    yield Fault("410", replying("410 Gone"), "not-found")
     yield Fault("error with an infinite body", repeated(head(status="404 No"), bytes(1 << 16)), "not-found")
     for status in ("408 Late", "425 Early", "500 Oops", "502 Bad", "503 Busy", "504 Late"):
-        yield Fault(f"{status[:3]} for ever", reply(status), "network", TRIES)
-    yield Fault("501", reply("501 Not Implemented"), "network")
+        yield Fault(f"{status[:3]} for ever", replying(status), "network", TRIES)
+    yield Fault("501", replying("501 Not Implemented"), "network")
     for wait in ("soon", "-1", "1e3", "0x1", "Wed, 99 Foo 2026", "", "\xb2", "Thu, 01 Jan 1970 00:00:00 GMT"):
-        yield Fault(f"503, Retry-After {wait!r}", reply("503 Busy", Retry_After=wait), "network", TRIES)
+        yield Fault(f"503, Retry-After {wait!r}", replying("503 Busy", Retry_After=wait), "network", TRIES)
     for wait in (str(DAY), "9" * 4_000, "Fri, 31 Dec 9999 23:59:59 GMT"):
-        yield Fault(f"429, Retry-After {wait[:12]}", reply("429 Slow", Retry_After=wait), "rate-limited")
-        yield Fault(f"503, Retry-After {wait[:12]}", reply("503 Busy", Retry_After=wait), "network")
-    yield Fault("429 for ever", reply("429 Slow", Retry_After="0"), "rate-limited", TRIES)
+        yield Fault(f"429, Retry-After {wait[:12]}", replying("429 Slow", Retry_After=wait), "rate-limited")
+        yield Fault(f"503, Retry-After {wait[:12]}", replying("503 Busy", Retry_After=wait), "network")
+    yield Fault("429 for ever", replying("429 Slow", Retry_After="0"), "rate-limited", TRIES)
 
 
 def _locations() -> Iterator[Fault]:
-    yield Fault("redirect to itself", reply("302 Found", Location="/x.zip"), "fetch/too-many-hops", REDIRECTS)
+    yield Fault("redirect to itself", replying("302 Found", Location="/x.zip"), "fetch/too-many-hops", REDIRECTS)
     yield Fault("redirects without an end", _longer, "fetch/too-many-hops", REDIRECTS)
     for location in (
         "file:///etc/passwd", "FILE:/etc/passwd", "ftp://127.0.0.1/x.zip", "data:application/zip,x", "git::https://h/x",
@@ -246,7 +239,7 @@ def _locations() -> Iterator[Fault]:
         "http://127.0.0.1:8x/", "https://[fe80::1%25eth0]/x", "/" + "x" * 9_000, "///etc", "http:\\\\evil\\x",
     ):  # fmt: skip
         shown = location if len(location) < 50 else f"{len(location):,} characters"
-        yield Fault(f"redirect to {shown!r}", reply("302 Found", Location=location), "unsafe-content/elsewhere")
+        yield Fault(f"redirect to {shown!r}", replying("302 Found", Location=location), "unsafe-content/elsewhere")
 
 
 WEB_PAGE = "unsupported-content/web-page"

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from tests.certificates import Authority
 from tests.tools import need
+from tests.waiting import PATIENCE, wait_until
 
 #: Nobody waits longer for it to start, to end, or to write its log.
-_PATIENCE = 20
 #: What is logged of a request, by its name in :class:`Asked`.
 _LOGGED = {
     "target": "request_uri",
@@ -67,12 +67,9 @@ class Nginx:
     def asked(self) -> list[Asked]:
         """All requests until now: the log is complete when a request that comes after them stands in it."""
         number = time.monotonic_ns()
-        with urllib.request.urlopen(f"{self.marker}{_MARK}?{number}", timeout=_PATIENCE):
+        with urllib.request.urlopen(f"{self.marker}{_MARK}?{number}", timeout=PATIENCE):
             pass
-        deadline = time.monotonic() + _PATIENCE
-        while str(number) not in self.log.read_text():
-            assert time.monotonic() < deadline, "nginx does not write its log"
-            time.sleep(0.01)
+        wait_until(lambda: str(number) in self.log.read_text(), "nginx does not write its log")
         found = [Asked(**json.loads(line)) for line in self.log.read_text().splitlines()]
         return [each for each in found if each.path != _MARK]
 
@@ -120,14 +117,14 @@ def nginx(
         process.terminate()
         assert process.stderr is not None
         with process.stderr:
-            process.wait(_PATIENCE)
+            process.wait(PATIENCE)
 
 
 def _wait_for(process: subprocess.Popen[bytes], host: str, port: int) -> None:
     """An answer, or what nginx has to say about its configuration."""
     request = b"GET %s HTTP/1.0\r\n\r\n" % _MARK.encode()
     try:
-        with socket.create_connection((host, port), timeout=_PATIENCE) as probe:
+        with socket.create_connection((host, port), timeout=PATIENCE) as probe:
             probe.sendall(request)
             if probe.recv(64):
                 return

@@ -47,6 +47,21 @@ def start(work: Callable[[], int | None]) -> int:
         os._exit(code)
 
 
+def start_staying(work: Callable[[Callable[[], None]], None]) -> int:
+    """As :func:`start`, back when ``work`` has called what it is given: there it stays until it is killed."""
+    ready, told = os.pipe()
+
+    def stay() -> None:
+        os.write(told, b"!")
+        signal.pause()
+
+    child = start(lambda: work(stay))
+    os.close(told)
+    with open(ready, "rb") as stream:
+        assert stream.read(1) == b"!", "it ended before it was ready"
+    return child
+
+
 def wait(pid: int) -> int:
     """The exit code of a child; negative is the signal that ended it, ours if it does not end by itself."""
     overdue = time.monotonic() + PATIENCE

@@ -12,8 +12,7 @@ from getmodules.batch import Pace
 from getmodules.pipeline import Means
 from getmodules.project.bench import Bench
 from getmodules.project.manifest import Place, read_manifest
-from tests.fakes import zip_of
-from tests.snapshots import snapshot
+from tests.fakes import installed_files, zip_of
 
 #: What no run leaves in a project besides what it was asked for.
 KEPT = {"getmodules.toml", "getmodules.lock", ".getmodules"}
@@ -61,8 +60,7 @@ class Project:
 
     def tree(self, dest: str) -> dict[str, bytes]:
         """The files of what is installed."""
-        found = snapshot(self.directory / dest)
-        return {name: content for name, (mode, content) in found.items() if not mode.startswith("d")}
+        return installed_files(self.directory / dest)
 
     def bench(self, *, read: bool = True, offline: bool = False) -> Bench:
         means: Means = self.client._means(None, None)

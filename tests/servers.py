@@ -70,6 +70,30 @@ class Server:
         return f"{'https' if self.tls else 'http'}://{self.host}:{self.port}"
 
 
+def replying(status: str, body: bytes = b"", **headers: str) -> Answer:
+    """Always the same answer."""
+    return lambda connection, _: connection.reply(status, body, **headers)
+
+
+def silent(connection: Connection, _: Received) -> bool:
+    """Nothing at all, until the test is over or the client has had enough."""
+    connection.sleep(60)
+    return False
+
+
+def free_port() -> int:
+    """One that nobody listens on, for a program that wants to be told."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def listens(port: int) -> bool:
+    """Whether a program takes connections there by now."""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
+
+
 @contextmanager
 def serving(answer: Answer, *, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> Iterator[Server]:
     """Each request goes to ``answer``; everything ends with the block."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -21,3 +22,11 @@ def snapshot(directory: Path) -> dict[str, tuple[str, bytes]]:
                 content = os.fsencode(os.readlink(path))
             found[str(path.relative_to(directory))] = (stat.filemode(mode), content)
     return found
+
+
+def write_tree(directory: Path, files: Mapping[str, bytes | str]) -> None:
+    """Make ``files`` below ``directory``, and the directories that they need."""
+    for name, content in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)

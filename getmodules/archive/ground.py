@@ -13,22 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from getmodules.errors import UnsafeContentError
+from getmodules.openflags import NEW, READ_NO_LINK
 from getmodules.oserrors import install_error
 from getmodules.redact import printable
 
 DIRECTORY_MODE = 0o755
 _FILE_MODES = (0o644, 0o755)
-_CREATE = (
-    os.O_WRONLY
-    | os.O_CREAT
-    | os.O_EXCL
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-    | getattr(os, "O_NOINHERIT", 0)
-)
 _READ_BYTES = 256 << 10
-_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Ground:
@@ -46,7 +37,7 @@ class Ground:
         """A descriptor for what is written piece by piece; it belongs to the caller."""
         mode = _FILE_MODES[executable]
         try:
-            descriptor = os.open(self._prefix + path, _CREATE, mode, dir_fd=self._dir_fd)
+            descriptor = os.open(self._prefix + path, os.O_WRONLY | NEW, mode, dir_fd=self._dir_fd)
             try:
                 if self._needs_chmod.get(mode) is not False:
                     self._correct_mode(descriptor, mode)
@@ -63,7 +54,7 @@ class Ground:
         """A whole small file in three system calls: this is where the time of most packages goes."""
         mode = _FILE_MODES[executable]
         try:
-            descriptor = os.open(self._prefix + path, _CREATE, mode, dir_fd=self._dir_fd)
+            descriptor = os.open(self._prefix + path, os.O_WRONLY | NEW, mode, dir_fd=self._dir_fd)
             try:
                 if self._needs_chmod.get(mode) is not False:
                     self._correct_mode(descriptor, mode)
@@ -107,7 +98,7 @@ class Ground:
     def read_back(self, path: str) -> Iterator[bytes]:
         """The bytes of a file that was made here."""
         try:
-            descriptor = os.open(self._prefix + path, _READ, dir_fd=self._dir_fd)
+            descriptor = os.open(self._prefix + path, READ_NO_LINK, dir_fd=self._dir_fd)
             try:
                 while chunk := os.read(descriptor, _READ_BYTES):
                     yield chunk

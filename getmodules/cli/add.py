@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from getmodules.cli import lock
-from getmodules.cli.options import Parser, client_of
-from getmodules.cli.project import ERRORS_HELP, add_project, manifest_of, pace_of
+from getmodules.cli.options import Parser
+from getmodules.cli.project import ERRORS_HELP, add_project_work, at_work, manifest_of, pace_of
 from getmodules.cli.render import Console
 
 _EPILOG = f"""\
@@ -36,14 +36,12 @@ def parser() -> Parser:
     made.add_argument("--version", metavar="CONSTRAINT", help='which versions will do, as in "~> 1.2"')
     made.add_argument("--dest", metavar="DIR", help="where it goes, below the manifest (default: modules/NAME)")
     made.add_argument("--expect", metavar="HASH", help="sha256:... of the archive, or h1:... of the directory")
-    add_project(made)
+    add_project_work(made)
     return made
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from getmodules.cli import progress
-
-    with client_of(options, console) as client, progress.shown(options.progress, client, console) as shown:
+    with at_work(options, console) as (client, shown):
         report = client.add(
             options.name,
             options.source,

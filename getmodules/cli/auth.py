@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from getmodules.cli.options import Parser, add_network, add_output, add_plugins, add_verbose, means_of
+from getmodules.cli.options import Parser, add_network, add_output, add_plugins, means_of
 from getmodules.cli.render import Console, whole
 from getmodules.errors import ConfigError
 
@@ -40,8 +40,7 @@ def parser() -> Parser:
     made.add_argument("place", metavar="HOST/REPOSITORY", help="the repository; HOST alone asks at the entrance")
     add_network(made)
     add_plugins(made)
-    add_output(made)
-    add_verbose(made)
+    add_output(made, quiet=False)
     return made
 
 

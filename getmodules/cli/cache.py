@@ -7,7 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from getmodules.cli.options import Parser, add_output, add_verbose
+from getmodules.cli.options import Parser, add_output
 from getmodules.cli.render import Console, whole
 from getmodules.errors import ConfigError
 
@@ -52,8 +52,7 @@ def parser() -> Parser:
     made.add_argument("action", metavar="ACTION", help="info, verify, prune or clean")
     made.add_argument("--max-size", metavar="SIZE", help="prune: at most this much stays, as in 2GiB")
     made.add_argument("--older-than", metavar="AGE", help="prune: what was not used for so long goes, as in 30d")
-    add_output(made)
-    add_verbose(made)
+    add_output(made, quiet=False)
     return made
 
 

@@ -5,16 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from getmodules.cli.options import (
-    Parser,
-    add_base,
-    add_output,
-    add_plugins,
-    add_registry,
-    add_verbose,
-    base_of,
-    client_of,
-)
+from getmodules.cli.options import Parser, add_base, add_output, add_plugins, add_registry, base_of, client_of
 from getmodules.cli.render import Console, whole
 from getmodules.cli.sources import Answer, add_sources, for_each
 from getmodules.redact import MASK, is_secret_argument, redact_address
@@ -49,8 +40,7 @@ def parser() -> Parser:
     made.add_argument("--explain", action="store_true", help="show each step of the detectors as well")
     add_registry(made)
     add_plugins(made)
-    add_output(made)
-    add_verbose(made)
+    add_output(made, quiet=False)
     return made
 
 

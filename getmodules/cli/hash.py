@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from getmodules.cli.options import Parser, add_output, add_verbose
+from getmodules.cli.options import Parser, add_output
 from getmodules.cli.render import Console
 
 _EPILOG = """\
@@ -33,8 +33,7 @@ def parser() -> Parser:
         epilog=_EPILOG,
     )
     made.add_argument("path", metavar="PATH", help="a directory or a file")
-    add_output(made)
-    add_verbose(made)
+    add_output(made, quiet=False)
     return made
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from getmodules.errors import ConfigError
-from getmodules.redact import Secret, printable, redact
+from getmodules.redact import Secret, printable, quoted
 
 _OPTION = "--header"
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.ASCII)
@@ -42,7 +42,7 @@ def headers_of(
     for written, assignment in pairs:
         host = canonical(written)
         if host is None:
-            _refuse(f"{printable(redact(written))!r} is not a host", "write HOST or HOST:PORT, then NAME=env:VARIABLE")
+            _refuse(f"{quoted(written)} is not a host", "write HOST or HOST:PORT, then NAME=env:VARIABLE")
         name, value = _header(assignment, environ)
         headers = found.setdefault(host, {})
         if name.lower() in (other.lower() for other in headers):

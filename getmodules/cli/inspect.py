@@ -47,10 +47,10 @@ def parser() -> Parser:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from getmodules.cli.progress import Attentive, Notices
+    from getmodules.cli.progress import notices
 
     client, base = client_of(options, console), base_of(options)
-    inspected = client.inspect(options.address, base=base, progress=Attentive(Notices(console)))
+    inspected = client.inspect(options.address, base=base, progress=notices(console))
     console.result("\n".join(map(whole, _lines(_tree(inspected)))), _as_json(inspected))
     return 0
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import time
 
-from getmodules.cli.options import Parser, client_of
-from getmodules.cli.project import ERRORS_HELP, add_project, as_json, lines, manifest_of, pace_of, tell
+from getmodules.cli.options import Parser
+from getmodules.cli.project import ERRORS_HELP, add_project_work, as_json, at_work, lines, manifest_of, pace_of, tell
 from getmodules.cli.render import Console, whole
 
 _EPILOG = f"""\
@@ -41,23 +41,20 @@ def parser() -> Parser:
     group.add_argument("--locked", action="store_true", help="refuse where manifest and lock differ (exit 5)")
     group.add_argument("--frozen", action="store_true", help="from the lock alone: the manifest is not read")
     made.add_argument("--force", action="store_true", help="replace directories that were edited")
-    add_project(made)
+    add_project_work(made)
     return made
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from getmodules.cli import progress
-
-    client, pace, manifest = client_of(options, console), pace_of(options), manifest_of(options)
-    began = time.monotonic()
-    with client, progress.shown(options.progress, client, console) as shown:
+    with at_work(options, console) as (client, shown):
+        began = time.monotonic()
         report = client.install(
-            manifest,
+            manifest_of(options),
             names=options.names,
             locked=options.locked,
             frozen=options.frozen,
             force=options.force,
-            pace=pace,
+            pace=pace_of(options),
             progress=shown,
         )
     if console.json:

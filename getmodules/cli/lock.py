@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from getmodules.cli.options import Parser, client_of
-from getmodules.cli.project import ERRORS_HELP, add_project, as_json, lines, manifest_of, pace_of, tell
+from getmodules.cli.options import Parser
+from getmodules.cli.project import ERRORS_HELP, add_project_work, as_json, at_work, lines, manifest_of, pace_of, tell
 from getmodules.cli.render import Console, whole
 from getmodules.errors import ConfigError, LockStaleError, exit_code
 
@@ -50,16 +50,14 @@ def parser() -> Parser:
     group = made.add_mutually_exclusive_group()
     group.add_argument("--upgrade", action="store_true", help="look up what is locked anew")
     group.add_argument("--check", action="store_true", help="write nothing; exit 5 where something is stale or moved")
-    add_project(made)
+    add_project_work(made)
     return made
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from getmodules.cli import progress
-
     if options.names and not options.upgrade:
         raise ConfigError("names are for --upgrade", hint="getmodules lock --upgrade NAME; without names it is all")
-    with client_of(options, console) as client, progress.shown(options.progress, client, console) as shown:
+    with at_work(options, console) as (client, shown):
         if options.check:
             return _check(client, options, console, shown)
         upgrade = tuple(options.names) or options.upgrade

@@ -6,14 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-from getmodules.cli.options import (
-    Parser,
-    add_network,
-    add_output,
-    add_plugins,
-    add_quiet_and_verbose,
-    means_of,
-)
+from getmodules.cli.options import Parser, add_network, add_output, add_plugins, means_of
 from getmodules.cli.render import Console, whole
 from getmodules.errors import ConfigError
 from getmodules.redact import Secret
@@ -64,7 +57,6 @@ def parser() -> Parser:
     add_network(made)
     add_plugins(made)
     add_output(made)
-    add_quiet_and_verbose(made)
     return made
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from getmodules.cli.options import Parser, add_output, add_plugins, add_quiet_and_verbose, means_of
+from getmodules.cli.options import Parser, add_output, add_plugins, means_of
 from getmodules.cli.render import Console, whole
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ def parser() -> Parser:
     made.add_argument("registry", metavar="HOST", help="the registry, as it was given to login")
     add_plugins(made)
     add_output(made)
-    add_quiet_and_verbose(made)
     return made
 
 

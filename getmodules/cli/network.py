@@ -12,7 +12,7 @@ from typing import NoReturn
 from getmodules.cli.headers import headers_of
 from getmodules.errors import ConfigError
 from getmodules.net.settings import NetSettings
-from getmodules.redact import printable, redact
+from getmodules.redact import quoted
 from getmodules.values import replace
 
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?P<port>:[0-9]{1,5})?", re.ASCII)
@@ -50,7 +50,7 @@ def _split(option: str, word: str) -> tuple[str, str]:
     before, equals, after = word.partition("=")
     host = _canonical(before) if equals else None
     if host is None and option == _CERTIFICATE:
-        raise ConfigError(f"{option} {_shown(word)} names no host", hint="write HOST=FILE or HOST=FILE,KEY")
+        raise ConfigError(f"{option} {quoted(word)} names no host", hint="write HOST=FILE or HOST=FILE,KEY")
     if host is not None:
         return host, after
     return "", word
@@ -69,7 +69,7 @@ def _canonical(text: str) -> str | None:
 def _plain(text: str) -> str:
     host = _canonical(text)
     if host is None:
-        raise ConfigError(f"{_PLAIN} {_shown(text)} is not a host", hint="write HOST or HOST:PORT")
+        raise ConfigError(f"{_PLAIN} {quoted(text)} is not a host", hint="write HOST or HOST:PORT")
     return host
 
 
@@ -116,8 +116,4 @@ def _check_readable(option: str, file: str) -> None:
 
 
 def _refuse(option: str, file: str, why: str) -> NoReturn:
-    raise ConfigError(f"{option} cannot use {_shown(file)}: {why}") from None
-
-
-def _shown(text: str) -> str:
-    return repr(printable(redact(text)))
+    raise ConfigError(f"{option} cannot use {quoted(file)}: {why}") from None

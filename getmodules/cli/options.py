@@ -104,17 +104,12 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 # ----------------------------------------------------------------------------------------- options that are shared
 
 
-def add_output(parser: Parser) -> None:
+def add_output(parser: Parser, *, quiet: bool = True) -> None:
+    """What every command has. One that only shows things has nothing left to do that is ``quiet``."""
     parser.add_argument("--json", action="store_true", help="write JSON, one object a line; errors as well")
-
-
-def add_verbose(parser: Parser) -> None:
-    parser.add_argument("-v", "--verbose", action="store_true", help="tell on stderr what is going on in detail")
-
-
-def add_quiet_and_verbose(parser: Parser) -> None:
     group = parser.add_mutually_exclusive_group()
-    group.add_argument("-q", "--quiet", action="store_true", help="nothing for people but errors; JSON stays")
+    if quiet:
+        group.add_argument("-q", "--quiet", action="store_true", help="nothing for people but errors; JSON stays")
     group.add_argument("-v", "--verbose", action="store_true", help="tell on stderr what is going on in detail")
 
 
@@ -216,7 +211,7 @@ def add_cache(parser: Parser) -> None:
 
 def add_work(parser: Parser) -> None:
     """What every command has that works on an address, beyond looking at it."""
-    for add in (add_base, add_limit, add_network, add_plugins, add_output, add_quiet_and_verbose):
+    for add in (add_base, add_limit, add_network, add_plugins, add_output):
         add(parser)
 
 
@@ -239,7 +234,7 @@ def client_of(options: argparse.Namespace, console: Console) -> Client:
 def means_of(options: argparse.Namespace, console: Console) -> Means:
     """For work on credentials, which is no module's and so not the client's."""
     from getmodules.cli.network import network_of
-    from getmodules.cli.progress import Attentive, Notices
+    from getmodules.cli.progress import notices
     from getmodules.net.network import ClientNetwork
     from getmodules.pipeline import Means
 
@@ -247,7 +242,7 @@ def means_of(options: argparse.Namespace, console: Console) -> Means:
     return Means(
         catalog=_client(options, console, network).catalog,
         limits=_limits_of(options, console),
-        progress=Attentive(Notices(console)),
+        progress=notices(console),
         network=ClientNetwork(network),
         environ=console.environ,
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from getmodules.cli.options import Parser, client_of
-from getmodules.cli.project import ERRORS_HELP, add_project, as_json, manifest_of, pace_of, tell
+from getmodules.cli.options import Parser
+from getmodules.cli.project import ERRORS_HELP, add_project_work, as_json, at_work, manifest_of, pace_of, tell
 from getmodules.cli.render import Console, whole
 
 if TYPE_CHECKING:
@@ -35,14 +35,12 @@ def parser() -> Parser:
         description="Show which locked modules have newer versions, and which addresses have moved.",
         epilog=_EPILOG,
     )
-    add_project(made)
+    add_project_work(made)
     return made
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from getmodules.cli import progress
-
-    with client_of(options, console) as client, progress.shown(options.progress, client, console) as shown:
+    with at_work(options, console) as (client, shown):
         report = client.outdated(manifest_of(options), pace=pace_of(options), progress=shown)
     if console.json:
         modules = [_as_json(module) for module in report.modules]

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from getmodules.cli.options import Parser, add_output, add_plugins, add_verbose, client_of
+from getmodules.cli.options import Parser, add_output, add_plugins, client_of
 from getmodules.cli.render import Console, whole
 from getmodules.errors import PluginError
 
@@ -41,8 +41,7 @@ def parser() -> Parser:
         epilog=_EPILOG,
     )
     add_plugins(made)
-    add_output(made)
-    add_verbose(made)
+    add_output(made, quiet=False)
     return made
 
 

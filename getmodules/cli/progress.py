@@ -43,7 +43,12 @@ def shown(name: str, client: Client, console: Console) -> Iterator[Progress]:
         finally:
             lines.stop()
     else:
-        yield Attentive(Notices(console))
+        yield notices(console)
+
+
+def notices(console: Console) -> Progress:
+    """For commands that show no progress: what people must know all the same."""
+    return Attentive(Notices(console))
 
 
 def _of_a_plugin(name: str, client: Client, console: Console) -> Progress:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from getmodules.cli.options import (
@@ -15,14 +16,16 @@ from getmodules.cli.options import (
     add_output,
     add_plugins,
     add_progress,
-    add_quiet_and_verbose,
     add_registry,
+    client_of,
 )
 from getmodules.cli.render import Console, whole
 from getmodules.errors import ConfigError, GetModulesError, exit_code
 
 if TYPE_CHECKING:
     from getmodules.batch import Failure, Pace
+    from getmodules.client import Client
+    from getmodules.ports import Progress
 
 #: What "errors" is, wherever a command has it.
 ERRORS_HELP = """\
@@ -41,12 +44,26 @@ def add_manifest(parser: Parser) -> None:
 
 
 def add_project(parser: Parser) -> None:
+    """What a command has that works on a project, and fetches nothing for it."""
+    for add in (add_manifest, add_plugins, add_output):
+        add(parser)
+
+
+def add_project_work(parser: Parser) -> None:
     """What a command has that fetches for a project."""
     add_manifest(parser)
     parser.add_argument("-j", "--jobs", metavar="N", help="so many packages at the same time (default: 24)")
     for add in (add_progress, add_cache, add_registry, add_headers, add_limit, add_network, add_plugins, add_output):
         add(parser)
-    add_quiet_and_verbose(parser)
+
+
+@contextmanager
+def at_work(options: argparse.Namespace, console: Console) -> Iterator[tuple[Client, Progress]]:
+    """A client, and what shows the progress of its work, for as long as the block runs."""
+    from getmodules.cli import progress
+
+    with client_of(options, console) as client, progress.shown(options.progress, client, console) as shown:
+        yield client, shown
 
 
 def manifest_of(options: argparse.Namespace) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from getmodules.cli.options import Parser, add_output, add_plugins, add_quiet_and_verbose, client_of
-from getmodules.cli.project import add_manifest, manifest_of
+from getmodules.cli.options import Parser, client_of
+from getmodules.cli.project import add_project, manifest_of
 from getmodules.cli.render import Console
 
 _EPILOG = """\
@@ -27,18 +27,15 @@ def parser() -> Parser:
         epilog=_EPILOG,
     )
     made.add_argument("name", metavar="NAME", help="the module")
-    add_manifest(made)
-    add_plugins(made)
-    add_output(made)
-    add_quiet_and_verbose(made)
+    add_project(made)
     return made
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from getmodules.cli.progress import Attentive, Notices
+    from getmodules.cli.progress import notices
 
     client = client_of(options, console)
-    client.remove(options.name, manifest_of(options), progress=Attentive(Notices(console)))
+    client.remove(options.name, manifest_of(options), progress=notices(console))
     if console.json:
         console.json_line({"removed": options.name})
     elif not console.quiet:

@@ -37,10 +37,10 @@ def parser() -> Parser:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from getmodules.cli.progress import Attentive, Notices
+    from getmodules.cli.progress import notices
 
     client, base = client_of(options, console), base_of(options)
-    progress = Attentive(Notices(console))
+    progress = notices(console)
 
     def ask(source: str) -> Answer:
         resolved = client.resolve(source, base=base, progress=progress)

@@ -31,10 +31,10 @@ def parser() -> Parser:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from getmodules.cli.progress import Attentive, Notices
+    from getmodules.cli.progress import notices
 
     client, base = client_of(options, console), base_of(options)
-    tags = client.tags(options.address, base=base, progress=Attentive(Notices(console)))
+    tags = client.tags(options.address, base=base, progress=notices(console))
     if tags or console.json:
         console.result("\n".join(map(whole, tags)), {"tags": list(tags)})
     elif not console.quiet:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from getmodules.cli.options import Parser, add_output, add_verbose
+from getmodules.cli.options import Parser, add_output
 from getmodules.cli.project import add_manifest, manifest_of
 from getmodules.cli.render import Console, whole
 
@@ -28,8 +28,7 @@ def parser() -> Parser:
         epilog=_EPILOG,
     )
     add_manifest(made)
-    add_output(made)
-    add_verbose(made)
+    add_output(made, quiet=False)
     return made
 
 

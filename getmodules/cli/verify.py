@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from getmodules.cli.options import Parser, add_output, add_plugins, add_quiet_and_verbose, client_of
-from getmodules.cli.project import add_manifest, manifest_of
+from getmodules.cli.options import Parser, client_of
+from getmodules.cli.project import add_project, manifest_of
 from getmodules.cli.render import Console, whole
 from getmodules.errors import VerificationError
 
@@ -37,18 +37,15 @@ def parser() -> Parser:
         epilog=_EPILOG,
     )
     made.add_argument("names", metavar="NAME", nargs="*", help="only these modules")
-    add_manifest(made)
-    add_plugins(made)
-    add_output(made)
-    add_quiet_and_verbose(made)
+    add_project(made)
     return made
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from getmodules.cli.progress import Attentive, Notices
+    from getmodules.cli.progress import notices
 
     client = client_of(options, console)
-    report = client.verify(manifest_of(options), names=options.names, progress=Attentive(Notices(console)))
+    report = client.verify(manifest_of(options), names=options.names, progress=notices(console))
     if console.json:
         console.json_line({"modules": [_as_json(module) for module in report.modules]})
     else:

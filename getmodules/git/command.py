@@ -55,7 +55,7 @@ class Git:
         return collect(process, self.context, given=given or b"", patience=patience, hear=hear)
 
     def start(self, arguments: Sequence[str], environ: Mapping[str, str], *, talks: bool) -> Popen[bytes]:
-        """A process that the caller ends with :func:`getmodules.git.process.kill`, in any case."""
+        """A process that the caller ends with :func:`getmodules.childprocess.kill`, in any case."""
         git = runner()
         # A Windows process gets its group from GitPython.
         apart = {} if sys.platform == "win32" else {"start_new_session": True}

@@ -23,6 +23,7 @@ from getmodules.git.redirects import are_ours, followed, was_redirected
 from getmodules.git.remote import TRANSPORTS, Remote
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.net.reach import no_further_in
+from getmodules.openflags import NEW
 from getmodules.oserrors import translated
 from getmodules.values import field, replace, valueclass
 
@@ -179,7 +180,7 @@ def _key_file(remote: Remote, directory: Path) -> Iterator[Path | None]:
     text = base64.b64decode(remote.sshkey).replace(b"\r\n", b"\n").rstrip(b"\n") + b"\n"
     path = directory / f"{_KEY_PREFIX}{os.urandom(8).hex()}"
     with translated("cannot keep the key of the address in a private file"):
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        fd = os.open(path, os.O_WRONLY | NEW, 0o600)
         try:
             with os.fdopen(fd, "wb") as stream:
                 stream.write(text)

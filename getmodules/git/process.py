@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import queue
-import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Final, NamedTuple, TypedDict
 
+from getmodules.childprocess import feed, kill, pause
 from getmodules.errors import NetworkError
 from getmodules.limits import METADATA_BYTES, metadata_exceeded
 from getmodules.ports import Context
@@ -65,7 +64,7 @@ def collect(
         for is_output, stream in ((True, process.stdout), (False, process.stderr)):
             threading.Thread(target=_pump, args=(stream, is_output, pieces), daemon=True).start()
         if process.stdin is not None:
-            threading.Thread(target=_feed, args=(process.stdin, given), daemon=True).start()
+            feed(process, given)
         watch = _Watch(context, patience)
         still_open, ended_at = 2, 0.0
         while still_open:
@@ -89,27 +88,12 @@ def collect(
                 said.add(piece)
         while process.poll() is None:  # it has closed its output and may go on all the same
             watch.check()
-            _wait(process)
+            pause(process, _TICK)
         if patience is not None:
             patience.look()
         return Done(process.returncode, bytes(output), said.text())
     finally:
         kill(process)
-
-
-def kill(process: Popen[bytes]) -> None:
-    """End it with all that it has started, where it still runs."""
-    if process.poll() is not None:
-        return
-    if sys.platform == "win32":
-        process.kill()
-    else:
-        import signal
-
-        # It has not been waited for, so the number is still its own; macOS refuses where only a zombie is left.
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 class _Watch:
@@ -176,15 +160,3 @@ def _pump(stream: IO[bytes], is_output: bool, pieces: queue.SimpleQueue[tuple[bo
                 pieces.put((is_output, piece))
     finally:
         pieces.put((is_output, b""))
-
-
-def _feed(stream: IO[bytes], given: bytes) -> None:
-    with suppress(OSError), stream:  # it may end without having read anything, and what it says tells why
-        stream.write(given)
-
-
-def _wait(process: Popen[bytes]) -> None:
-    from subprocess import TimeoutExpired
-
-    with suppress(TimeoutExpired):
-        process.wait(_TICK)

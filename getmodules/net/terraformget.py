@@ -9,8 +9,8 @@ import re
 from urllib.parse import urljoin
 
 from getmodules.address import parse
-from getmodules.errors import AddressError, UnsafeContentError
-from getmodules.redact import printable, redact_address
+from getmodules.detection import unusable
+from getmodules.errors import AddressError
 
 HEADER = "X-Terraform-Get"
 #: What tells a server that asks are a module's, and not a browser's.
@@ -83,11 +83,7 @@ def absolute(location: str, url: str) -> str:
     try:
         parts = parse(location)
     except AddressError as error:
-        raise UnsafeContentError(
-            f"the server sent us on to an address that cannot be used: {error.message}",
-            part="elsewhere",
-            address=printable(redact_address(location), 500),
-        ) from error
+        raise unusable(location, error) from error
     package = urljoin(url.partition("?")[0], parts.body)
     subdir = location.partition("?")[0][len(parts.body) :]
     query = location[len(parts.body) + len(subdir) :]

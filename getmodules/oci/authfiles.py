@@ -13,6 +13,7 @@ from typing import Any, Final
 from getmodules.errors import ConfigError
 from getmodules.limits import MIB
 from getmodules.oci.authkeys import AuthKey, parse_key
+from getmodules.openflags import READ
 from getmodules.ports import Credential
 from getmodules.redact import Secret, printable
 from getmodules.strictjson import StrictJsonError, loads, mapping, optional, string, table_of
@@ -20,7 +21,6 @@ from getmodules.values import field, valueclass
 
 FILE_BYTES: Final = 1 * MIB
 #: Nothing that lies at such a path (a pipe, a terminal) may make us wait.
-_READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 @valueclass
@@ -141,7 +141,7 @@ def read_document(file: AuthFile) -> dict[str, Any] | None:
 
 
 def _read(path: Path) -> bytes:
-    fd = os.open(path, _READ_FLAGS)
+    fd = os.open(path, READ)
     try:
         pieces, room = [], FILE_BYTES + 1
         while room and (piece := os.read(fd, room)):

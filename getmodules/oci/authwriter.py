@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
+from getmodules import durable, openflags
 from getmodules.errors import InstallError
 from getmodules.locking import Lock, try_lock
 from getmodules.oci.authfiles import FILE_BYTES, AuthFile, read_document
@@ -23,10 +24,6 @@ from getmodules.oserrors import translated
 LOCK_SECONDS: Final = 10.0
 _TICK = 0.02
 _ATTEMPTS = 20
-_NEW_FLAGS = (
-    os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-)  # fmt: skip
-_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 #: Edits a document; whether that changed anything. It may be called again, with a fresher document.
 Change = Callable[[dict[str, Any]], bool]
@@ -77,7 +74,7 @@ def _turn(target: Path, what: str) -> Iterator[bool]:
     path = target.with_name(f".{target.name}.getmodules-lock")
     expires = time.monotonic() + LOCK_SECONDS
     while True:
-        fd = os.open(path, _LOCK_FLAGS, 0o600)
+        fd = os.open(path, openflags.LOCK, 0o600)
         try:
             lock = try_lock(fd)
             if lock is Lock.UNSUPPORTED:
@@ -126,35 +123,22 @@ def _replace(target: Path, before: tuple[int, int, int, int] | None, data: bytes
         _write(new, target, data)
         if _identity(target) != before:
             return False
-        os.replace(new, target)
+        durable.put(new, target)
     finally:
         with suppress(FileNotFoundError):
             os.unlink(new)
-    _sync_directory(target.parent)
     return True
 
 
 def _write(new: Path, target: Path, data: bytes) -> None:
-    fd = os.open(new, _NEW_FLAGS, 0o600)
-    with open(fd, "wb") as stream:
+    with durable.new_file(new, 0o600) as stream:
         if os.name != "nt":
-            os.fchmod(fd, 0o600)  # whatever the umask
+            os.fchmod(stream.fileno(), 0o600)  # whatever the umask
             # Root who logs in on somebody's behalf (sudo) must not take the file away from them.
             if os.geteuid() == 0 and target.exists():
                 status = target.stat()
-                os.fchown(fd, status.st_uid, status.st_gid)
+                os.fchown(stream.fileno(), status.st_uid, status.st_gid)
         stream.write(data)
-        stream.flush()
-        os.fsync(fd)
-
-
-def _sync_directory(directory: Path) -> None:
-    if os.name != "nt":
-        fd = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
 
 
 def _sweep(target: Path) -> None:

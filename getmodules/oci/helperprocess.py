@@ -7,9 +7,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
+from getmodules.childprocess import feed, kill, pause
 from getmodules.errors import AuthenticationError
 from getmodules.limits import KIB
 
@@ -53,16 +53,14 @@ def run_helper(command: Sequence[str], given: bytes, environ: Mapping[str, str],
     except OSError as error:
         raise AuthenticationError(f"{what} cannot be started: {error.strerror or error}") from error
     try:
-        assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
         readers = (_Reader(process.stdout), _Reader(process.stderr))
-        threading.Thread(target=_feed, args=(process.stdin, given), daemon=True).start()
+        feed(process, given)
         _wait(process, readers, what, seconds)
         return Answer(process.returncode, *(reader.text for reader in readers))
     finally:
-        if process.poll() is None:
-            _kill(process)
+        kill(process)
 
 
 class _Reader(threading.Thread):
@@ -88,14 +86,7 @@ class _Reader(threading.Thread):
                 self._collected += piece
 
 
-def _feed(stream: IO[bytes], given: bytes) -> None:
-    with suppress(OSError), stream:  # it may end without having read anything, and its answer says why
-        stream.write(given)
-
-
 def _wait(process: Popen[bytes], readers: Sequence[_Reader], what: str, seconds: float) -> None:
-    from subprocess import TimeoutExpired
-
     expires = time.monotonic() + seconds
     while process.poll() is None and not any(reader.is_too_long for reader in readers):
         if time.monotonic() >= expires:
@@ -107,21 +98,8 @@ def _wait(process: Popen[bytes], readers: Sequence[_Reader], what: str, seconds:
         if reading is not None:
             reading.join(_TICK)
         else:
-            with suppress(TimeoutExpired):
-                process.wait(_TICK)
+            pause(process, _TICK)
     for reader in readers:
         reader.join(_GRACE)
     if any(reader.is_too_long for reader in readers):
         raise AuthenticationError(f"{what} wrote more than {OUTPUT_BYTES:,} bytes, and no answer is as long")
-
-
-def _kill(process: Popen[bytes]) -> None:
-    if sys.platform == "win32":
-        process.kill()
-    else:
-        import signal
-
-        # It has not been waited for, so the number is still its own; macOS refuses where only a zombie is left.
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.wait()

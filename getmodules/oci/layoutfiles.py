@@ -20,6 +20,7 @@ from getmodules.errors import FetchError, UnsafeContentError
 from getmodules.limits import METADATA_BYTES, metadata_exceeded
 from getmodules.localfile import CHUNK, unreadable
 from getmodules.model import Archive, Kind
+from getmodules.openflags import READ_NO_LINK
 from getmodules.ports import Context
 from getmodules.redact import printable
 
@@ -31,9 +32,6 @@ _OF_A_LAYOUT = re.compile(
 )
 #: Roughly what remembering one file takes, besides its name.
 _PLACE_BYTES = 256
-_READ = os.O_RDONLY
-for _name in ("O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK", "O_BINARY"):
-    _READ |= getattr(os, _name, 0)
 
 
 class Files(Protocol):
@@ -89,7 +87,7 @@ class DirectoryFiles:
         shown = printable(str(self._root / name), 500)
         try:
             with directory_of(self._root, name) as (prefix, below):
-                descriptor = os.open(f"{prefix}{name.rpartition('/')[2]}", _READ, dir_fd=below)
+                descriptor = os.open(f"{prefix}{name.rpartition('/')[2]}", READ_NO_LINK, dir_fd=below)
         except FileNotFoundError:
             return None
         except OSError as error:

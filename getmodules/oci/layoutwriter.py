@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from getmodules import durable, openflags
 from getmodules.below import directory_of
 from getmodules.digest import Digest
 from getmodules.errors import DigestMismatchError
@@ -30,15 +31,7 @@ from getmodules.redact import printable
 _MARK_CONTENT = b'{"imageLayoutVersion":"1.0.0"}'
 #: Windows' locks keep readers out of what is locked, so there a file of its own is locked.
 _LOCK = MARK if sys.platform != "win32" else ".getmodules-lock"
-_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_FILE_FLAGS = (
-    os.O_WRONLY
-    | os.O_CREAT
-    | os.O_EXCL
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
+_MODE = 0o644
 _POLL_SECONDS = 0.02
 
 
@@ -53,12 +46,12 @@ class LayoutWriter:
         self._make(context)
         with translated(f"cannot write into the layout {self._shown!r}"), self._workplace() as workplace:
             hasher, written = hashlib.new(digest.algorithm), 0
-            with _new_file(workplace / "blob") as descriptor:
+            with durable.new_file(workplace / "blob", _MODE) as stream:
                 for chunk in chunks:
                     context.checkpoint()
                     hasher.update(chunk)
                     written += len(chunk)
-                    _write(descriptor, chunk)
+                    stream.write(chunk)
             if written != size or hasher.hexdigest() != digest.hex:
                 raise DigestMismatchError(f"what was to be written as the blob {digest} is something else")
             self._move(workplace / "blob", blob_name(digest))
@@ -100,7 +93,7 @@ class LayoutWriter:
             with open(self._path / MARK, "r+b" if _LOCK == MARK else "xb", buffering=0) as mark:
                 mark.write(_MARK_CONTENT)
                 os.fsync(mark.fileno())
-            _sync_directory(self._path)
+            durable.sync_directory(self._path)
 
     def _is_made(self) -> bool:
         mark = self._path / MARK
@@ -115,8 +108,8 @@ class LayoutWriter:
 
     def _put_index(self, index: Index) -> None:
         with translated(f"cannot write into the layout {self._shown!r}"), self._workplace() as workplace:
-            with _new_file(workplace / INDEX) as descriptor:
-                _write(descriptor, index.encoded())
+            with durable.new_file(workplace / INDEX, _MODE) as stream:
+                stream.write(index.encoded())
             self._move(workplace / INDEX, INDEX)
 
     def _move(self, source: Path, name: str) -> None:
@@ -129,7 +122,7 @@ class LayoutWriter:
         with directory_of(self._path, name) as (prefix, below):
             os.replace(source, f"{prefix}{name.rpartition('/')[2]}", dst_dir_fd=below)
             if below is not None:
-                os.fsync(below)
+                durable.sync_open_directory(below)
 
     @contextmanager
     def _workplace(self) -> Iterator[Path]:
@@ -146,7 +139,7 @@ class LayoutWriter:
     def _locked(self, context: Context) -> Iterator[None]:
         """Alone among all that write here: processes and threads, since each opens the file for itself."""
         try:
-            descriptor = os.open(self._path / _LOCK, _LOCK_FLAGS, 0o644)
+            descriptor = os.open(self._path / _LOCK, openflags.LOCK, _MODE)
         except OSError as error:
             raise install_error(error, f"cannot lock the layout {self._shown!r}") from error
         try:
@@ -168,37 +161,10 @@ class LayoutWriter:
             return try_lock(descriptor)
 
 
-@contextmanager
-def _new_file(path: Path) -> Iterator[int]:
-    """A descriptor; what was written to it is on its disk afterwards."""
-    descriptor = os.open(path, _FILE_FLAGS, 0o644)
-    try:
-        yield descriptor
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
 def _make_directory(path: str, below: int | None) -> None:
     try:
         os.mkdir(path, dir_fd=below)
     except FileExistsError:
         return
     if below is not None:
-        os.fsync(below)
-
-
-def _sync_directory(path: Path) -> None:
-    if sys.platform == "win32":
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        durable.sync_open_directory(below)

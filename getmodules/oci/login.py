@@ -19,7 +19,7 @@ from getmodules.oci.reference import check_repository
 from getmodules.oci.registries import Registries, api_location, registry_name
 from getmodules.pipeline import Means, reported
 from getmodules.ports import Context, Credential, Origin
-from getmodules.redact import MASK, Secret, printable, redact
+from getmodules.redact import MASK, Secret, quoted
 from getmodules.url import check_url
 from getmodules.values import field, valueclass
 from getmodules.workshop import temporary_workshops
@@ -83,7 +83,7 @@ def parse_registry(text: str) -> str:
     """``host[:port]`` as it was meant: people paste addresses."""
     registry, repository = _split(text)
     if repository:
-        raise ConfigError(f"{_shown(text)} is more than the name of a registry", hint=f"write {registry}")
+        raise ConfigError(f"{quoted(text)} is more than the name of a registry", hint=f"write {registry}")
     return registry
 
 
@@ -116,11 +116,7 @@ def _no_registry(text: str) -> ConfigError:
     hint = "write HOST or HOST:PORT"
     if text.lower().startswith("http://"):
         hint += ", and --plain-http HOST if it speaks no TLS"
-    return ConfigError(f"{_shown(text)} is not the name of a registry", hint=hint)
-
-
-def _shown(text: str) -> str:
-    return repr(printable(redact(text)))
+    return ConfigError(f"{quoted(text)} is not the name of a registry", hint=hint)
 
 
 # ---------------------------------------------------------------------------------------------------- in and out

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from getmodules.errors import ConfigError
 from getmodules.project.bench import Bench
-from getmodules.project.document import read_text, shown_path
+from getmodules.project.document import read_text
 from getmodules.project.edit import with_module, without_module
 from getmodules.project.files import target_of, write_file
 from getmodules.project.lock import lock_manifest
 from getmodules.project.lockfile import Lock
 from getmodules.project.manifest import Manifest, parse_manifest
 from getmodules.project.reports import LockReport
+from getmodules.userfile import shown_path
 from getmodules.values import field, valueclass
 
 

@@ -7,9 +7,7 @@ error that names the nearest known one.
 from __future__ import annotations
 
 import difflib
-import os
 import re
-import stat
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any, NoReturn, TypeVar
 from getmodules.errors import ConfigError
 from getmodules.limits import MIB
 from getmodules.redact import printable, redact, redact_address
+from getmodules.userfile import read_user_file, shown_path
 from getmodules.values import field, valueclass
 
 T = TypeVar("T")
@@ -28,27 +27,14 @@ _MERGE_MARKER = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: .*)?$|^={7}\r?$", re.MULTIL
 _WHERE = re.compile(r"(?P<what>.*) \(at line (?P<line>\d+), column (?P<column>\d+)\)", re.DOTALL)
 #: tomllib looks at every beginning of a dotted key, and at every part of each.
 _MOST_DOTS = 100
-_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 def read_text(path: Path) -> str | None:
     """The text of the file; ``None`` where there is none."""
     shown = shown_path(path)
-    try:
-        descriptor = os.open(path, _OPEN_FLAGS)
-    except FileNotFoundError:
+    raw = read_user_file(path, MAX_BYTES)
+    if raw is None:
         return None
-    except (OSError, ValueError) as error:
-        raise _unreadable(shown, error) from error
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ConfigError(f"{shown} is not a file")
-        with open(descriptor, "rb", closefd=False) as file:
-            raw = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise _unreadable(shown, error) from error
-    finally:
-        os.close(descriptor)
     if len(raw) > MAX_BYTES:
         raise ConfigError(f"{shown} is larger than {MAX_BYTES:,} bytes", hint="this bound is fixed")
     try:
@@ -56,15 +42,6 @@ def read_text(path: Path) -> str | None:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{shown}, line {line}: this is not UTF-8", hint="save the file as UTF-8") from None
-
-
-def shown_path(path: Path) -> str:
-    return printable(os.fspath(path), 1000)
-
-
-def _unreadable(shown: str, error: OSError | ValueError) -> ConfigError:
-    reason = getattr(error, "strerror", None) or "the path is not possible"
-    return ConfigError(f"cannot read {shown}: {reason}")
 
 
 def parse(text: str, shown: str) -> Table:

@@ -12,10 +12,11 @@ from getmodules.mirrors import Mirrors
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.net.settings import NetSettings
 from getmodules.ports import Origin, Progress
-from getmodules.project.document import Table, shown_path
+from getmodules.project.document import Table
 from getmodules.project.names import MANIFEST_NAME
 from getmodules.redact import printable
 from getmodules.url import check_url
+from getmodules.userfile import shown_path
 from getmodules.values import field, replace, valueclass
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)

@@ -12,7 +12,6 @@ from pathlib import Path
 from getmodules.batch import Failure, Job, Outcome, install_all
 from getmodules.errors import DestinationExistsError, GetModulesError, LockStaleError
 from getmodules.project.bench import Bench, chosen, private_directory
-from getmodules.project.document import shown_path
 from getmodules.project.entries import entry_of, fresh_job, locked_job, strays
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
 from getmodules.project.manifest import Manifest, ModuleEntry
@@ -21,6 +20,7 @@ from getmodules.project.reports import Action, InstalledModule, InstallReport
 from getmodules.project.selection import Target, targets
 from getmodules.project.trees import describe, h1_of, is_vacant
 from getmodules.results import Installed
+from getmodules.userfile import shown_path
 from getmodules.values import field, replace, valueclass
 
 
@@ -184,20 +184,9 @@ class _Installation:
 
     def _report(self, names: Iterable[str], *, written: bool) -> InstallReport:
         modules = tuple(
-            _reported(self.actions[name], *self.entries[name])
+            InstalledModule.of(*self.entries[name], action=self.actions[name])
             for name in names
             if name in self.actions and name not in self.failures
         )
         failures = tuple(Failure(module=name, error=self.failures[name]) for name in names if name in self.failures)
         return InstallReport(modules=modules, failures=failures, locked=written)
-
-
-def _reported(action: Action, module: LockedModule, package: LockedPackage) -> InstalledModule:
-    return InstalledModule(
-        name=module.name,
-        action=action,
-        package=package.address,
-        subdir=module.subdir,
-        dest=module.dest,
-        h1=module.h1,
-    )

@@ -58,15 +58,7 @@ def _changes(before: Lock, after: Lock) -> Iterator[LockedReport]:
 
 def _reported(change: Change, entry: Entry) -> LockedReport:
     module, package = entry
-    return LockedReport(
-        name=module.name,
-        change=change,
-        package=package.address,
-        subdir=module.subdir,
-        dest=module.dest,
-        h1=module.h1,
-        selected=module.selected,
-    )
+    return LockedReport.of(module, package, change=change, selected=module.selected)
 
 
 # --------------------------------------------------------------------------------------------------- checking

@@ -20,7 +20,7 @@ from getmodules.archive.paths import fold
 from getmodules.config import registry_from
 from getmodules.demands import of_expectation
 from getmodules.errors import ConfigError
-from getmodules.project.document import Table, parse, read_text, shown_path
+from getmodules.project.document import Table, parse, read_text
 from getmodules.project.hosts import Surroundings, hosts_from, mirrors_from
 from getmodules.project.names import (
     DEFAULT_DEST,
@@ -31,6 +31,7 @@ from getmodules.project.names import (
     check_source,
     colliding,
 )
+from getmodules.userfile import shown_path
 from getmodules.values import field, valueclass
 from getmodules.versions import Constraint, VersionError
 

@@ -8,7 +8,6 @@ from getmodules.batch import Failure, Outcome, ask_all
 from getmodules.errors import GetModulesError, LockStaleError
 from getmodules.model import PackageAddress
 from getmodules.project.bench import Bench
-from getmodules.project.document import shown_path
 from getmodules.project.entries import strays
 from getmodules.project.lock import current
 from getmodules.project.lockfile import Lock
@@ -16,6 +15,7 @@ from getmodules.project.manifest import Manifest, ModuleEntry
 from getmodules.project.plan import compare
 from getmodules.project.reports import OutdatedModule, OutdatedReport
 from getmodules.project.selection import version_in, versions_of
+from getmodules.userfile import shown_path
 from getmodules.values import valueclass
 from getmodules.versions import Constraint, Version
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Self
 
 from getmodules.batch import Failure
 from getmodules.errors import GetModulesError
 from getmodules.values import valueclass
+
+if TYPE_CHECKING:
+    from getmodules.project.lockfile import LockedModule, LockedPackage
 
 
 class FailuresError(ExceptionGroup[GetModulesError]):
@@ -35,15 +39,27 @@ class Change(StrEnum):
 
 
 @valueclass
-class LockedReport:
-    """One module of the lock. ``package`` is the address that brings it again."""
+class _ReportedModule:
+    """A module as it is locked. ``package`` is the address that brings it again."""
 
     name: str
-    change: Change
     package: str
     subdir: str
     dest: str
     h1: str
+
+    @classmethod
+    def of(cls, module: LockedModule, package: LockedPackage, **more: Any) -> Self:
+        return cls(
+            name=module.name, package=package.address, subdir=module.subdir, dest=module.dest, h1=module.h1, **more
+        )
+
+
+@valueclass
+class LockedReport(_ReportedModule):
+    """What became of one module of the lock."""
+
+    change: Change
     selected: str | None = None
 
 
@@ -79,13 +95,10 @@ class Action(StrEnum):
 
 
 @valueclass
-class InstalledModule:
-    name: str
+class InstalledModule(_ReportedModule):
+    """What became of one module on the disk."""
+
     action: Action
-    package: str
-    subdir: str
-    dest: str
-    h1: str
 
 
 @valueclass

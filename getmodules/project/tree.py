@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from getmodules.errors import LockStaleError
-from getmodules.project.document import shown_path
 from getmodules.project.lockfile import LockedModule, LockedPackage, read_lock
 from getmodules.project.manifest import Place
+from getmodules.userfile import shown_path
 
 
 def read_tree(place: Place) -> tuple[tuple[LockedPackage, tuple[LockedModule, ...]], ...]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from getmodules.errors import GetModulesError, LockStaleError
 from getmodules.project.bench import Bench, chosen
-from getmodules.project.document import shown_path
 from getmodules.project.plan import Entry
 from getmodules.project.reports import TreeState, VerifiedModule, VerifyReport
 from getmodules.project.trees import differences, h1_of, hashed, is_vacant
+from getmodules.userfile import shown_path
 
 
 def verify(names: tuple[str, ...], bench: Bench) -> VerifyReport:

@@ -7,33 +7,26 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from getmodules.errors import ConfigError, InstallError
+from getmodules import durable
+from getmodules.errors import InstallError
 from getmodules.oserrors import translated
 from getmodules.providers.lockfile import LOCK_FILE_BYTES, Engine, LockFile, format_lock_file, parse_lock_file
-from getmodules.redact import printable
+from getmodules.userfile import read_user_file, shown_path
 
 LOCK_FILE_NAME: Final = ".terraform.lock.hcl"
-_NEW_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+#: Everybody who builds reads it.
+_MODE = 0o644
 
 
 def read_lock_file(path: Path) -> LockFile:
     """What is locked there; nothing where there is no file."""
-    shown = printable(str(path), 500)
-    try:
-        if not path.exists():
-            return LockFile()
-        if not path.is_file():  # a fifo would be waited for
-            raise ConfigError(f"{shown} is not a file")
-        with path.open("rb") as stream:
-            data = stream.read(LOCK_FILE_BYTES + 1)
-    except OSError as error:
-        raise ConfigError(f"cannot read {shown}: {error.strerror}") from error
-    return parse_lock_file(data, shown)
+    data = read_user_file(path, LOCK_FILE_BYTES)
+    return LockFile() if data is None else parse_lock_file(data, shown_path(path))
 
 
 def write_lock_file(path: Path, lock_file: LockFile, engine: Engine = Engine.OPENTOFU) -> None:
     """Replace it in one step, or leave it as it was."""
-    what = f"cannot write {printable(str(path), 500)}"
+    what = f"cannot write {shown_path(path)}"
     with translated(what):
         # Where people keep a link, the link stays, and what it leads to is replaced.
         target = Path(os.path.realpath(path))
@@ -41,17 +34,11 @@ def write_lock_file(path: Path, lock_file: LockFile, engine: Engine = Engine.OPE
             raise InstallError(f"{what}: it is not a file")
         new = target.with_name(f"{target.name}.getmodules-{os.urandom(8).hex()}")
         try:
-            _write(new, format_lock_file(lock_file, engine).encode())
-            os.replace(new, target)
+            with durable.new_file(new, _MODE) as stream:
+                if os.name != "nt":
+                    os.fchmod(stream.fileno(), _MODE)  # whatever the umask
+                stream.write(format_lock_file(lock_file, engine).encode())
+            durable.put(new, target)
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(new)
-
-
-def _write(new: Path, data: bytes) -> None:
-    with open(os.open(new, _NEW_FLAGS, 0o644), "wb") as stream:
-        if os.name != "nt":
-            os.fchmod(stream.fileno(), 0o644)  # whatever the umask: everybody who builds reads it
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())

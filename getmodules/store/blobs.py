@@ -13,12 +13,10 @@ from pathlib import Path
 from getmodules.below import directory_of
 from getmodules.digest import STRONG, Digest
 from getmodules.locking import Lock, try_lock
+from getmodules.openflags import READ_NO_LINK
 from getmodules.store.places import listing, put
 from getmodules.values import valueclass
 
-_READ = os.O_RDONLY
-for _flag in ("O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK", "O_BINARY"):
-    _READ |= getattr(os, _flag, 0)
 _CHUNK = 1 << 20
 _log = logging.getLogger("getmodules")
 
@@ -86,7 +84,7 @@ class Blobs:
     def _open(self, digest: Digest) -> int | None:
         try:
             with directory_of(self._root, _name(digest)) as (prefix, directory):
-                descriptor = os.open(f"{prefix}{digest.hex}", _READ, dir_fd=directory)
+                descriptor = os.open(f"{prefix}{digest.hex}", READ_NO_LINK, dir_fd=directory)
         except OSError:
             return None
         if stat.S_ISREG(os.fstat(descriptor).st_mode):

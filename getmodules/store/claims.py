@@ -12,9 +12,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import sleep
 
+from getmodules import openflags
 from getmodules.locking import Lock, try_lock
 
-_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.1
 
 
@@ -41,7 +41,7 @@ def claimed(path: Path, waiting: Callable[[bool], None]) -> Iterator[None]:
 def _take(path: Path, waiting: Callable[[bool], None]) -> int:
     pause, first = _FIRST_PAUSE, True
     while True:
-        descriptor, answer = attempt(path, _FLAGS)
+        descriptor, answer = attempt(path, openflags.LOCK)
         if descriptor is not None:
             return descriptor
         if answer is Lock.BUSY:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from getmodules import durable
 from getmodules.below import is_in_the_way
 from getmodules.errors import ConfigError, FetchError, NotFoundError
 from getmodules.localfile import read_file
@@ -150,10 +151,8 @@ def _write(root: Path, name: str, text: str) -> None:
     """To the disk, before it has its name: after a crash, a store that says no version is one for nobody."""
     fresh = root / f"{_VERSION_FILE}.{os.urandom(4).hex()}"
     try:
-        with open(fresh, "x", encoding="ascii") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+        with durable.new_file(fresh) as file:
+            file.write(text.encode("ascii"))
         os.replace(fresh, root / name)
     except BaseException:
         with suppress(FileNotFoundError):

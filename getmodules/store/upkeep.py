@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from getmodules import openflags
 from getmodules.below import is_in_the_way
+from getmodules.destination import status_of
 from getmodules.oserrors import translated
 from getmodules.privatedir import PrivateDirectory, Sweeper
 from getmodules.store.blobs import Blobs
@@ -22,11 +24,6 @@ from getmodules.store.home import Home
 from getmodules.store.places import listing, room
 from getmodules.store.records import Records
 from getmodules.values import valueclass
-
-_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_READ = os.O_RDONLY
-for _flag in ("O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK", "O_BINARY"):
-    _READ |= getattr(os, _flag, 0)
 
 
 @valueclass
@@ -119,7 +116,7 @@ def _blobs(home: Home) -> Iterator[_Thing]:
     blobs = Blobs(home.root)
     for digest in blobs.all():
         path = blobs.path(digest)
-        status = _status(path)
+        status = status_of(path)
         if status is not None:
             yield _Thing(path=path, size=status.st_size, used=status.st_mtime)
 
@@ -127,21 +124,14 @@ def _blobs(home: Home) -> Iterator[_Thing]:
 def _rooms(home: Home) -> Iterator[_Thing]:
     for name in listing(home.root, "workshops"):
         path = home.root / "workshops" / name
-        status = _status(path)
+        status = status_of(path)
         if status is not None and stat.S_ISDIR(status.st_mode):
             lock = home.root / "locks" / name
             yield _Thing(path=path, size=_tree_size(path), used=status.st_mtime, lock=lock)
 
 
-def _status(path: Path) -> os.stat_result | None:
-    try:
-        return os.lstat(path)
-    except FileNotFoundError:
-        return None
-
-
 def _size(path: Path) -> int:
-    status = _status(path)
+    status = status_of(path)
     return 0 if status is None else status.st_size
 
 
@@ -162,7 +152,7 @@ def _remove(thing: _Thing, home: Home) -> bool:
 
 def _remove_file(path: Path) -> bool:
     try:
-        descriptor, _ = attempt(path, _READ)
+        descriptor, _ = attempt(path, openflags.READ_NO_LINK)
         if descriptor is None:
             return False
         try:
@@ -180,7 +170,7 @@ def _remove_file(path: Path) -> bool:
 
 def _remove_room(path: Path, lock: Path, home: Home) -> bool:
     room(home.root, "locks")
-    descriptor, _ = attempt(lock, _LOCK_FLAGS)
+    descriptor, _ = attempt(lock, openflags.LOCK)
     if descriptor is None:
         return False
     try:
@@ -206,7 +196,7 @@ def _tidy(home: Home, *, everything: bool, before: float | None) -> None:
         return
     with translated("cannot remove what is in the cache"):
         for path in Records(home.root, _nowhere).files():
-            status = _status(path)
+            status = status_of(path)
             if status is not None and (everything or (before is not None and status.st_mtime < before)):
                 with suppress(FileNotFoundError):
                     os.unlink(path)

@@ -17,6 +17,7 @@ from getmodules.digest import Digest
 from getmodules.errors import InstallError, OfflineError
 from getmodules.locking import try_lock
 from getmodules.model import Archive
+from getmodules.openflags import DIRECTORY
 from getmodules.oserrors import translated
 from getmodules.ports import Context
 from getmodules.privatedir import PrivateDirectory, Sweeper
@@ -186,7 +187,7 @@ class Visit:
             return
         with self._tolerated():
             if os.stat(beside).st_dev != os.stat(self._home.root).st_dev:
-                root = os.open(self._home.root, os.O_RDONLY | os.O_CLOEXEC)
+                root = os.open(self._home.root, DIRECTORY)
                 try:
                     sync_filesystem(root)
                 finally:

@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Mapping, Sequence
 
 from getmodules.digest import Digest
-from getmodules.testing.registry.names import digest_of
 from getmodules.testing.registry.store import IMAGE_INDEX, IMAGE_MANIFEST
 from getmodules.values import valueclass
 
@@ -22,7 +21,6 @@ EMPTY_TYPE = "application/vnd.oci.empty.v1+json"
 EMPTY = b"{}"
 IMAGE_CONFIG = "application/vnd.oci.image.config.v1+json"
 TAR_GZIP = "application/vnd.oci.image.layer.v1.tar+gzip"
-TAR = "application/vnd.oci.image.layer.v1.tar"
 HELM_CONFIG = "application/vnd.cncf.helm.config.v1+json"
 HELM_CHART = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 PACKAGE_TYPE_LABEL = "org.opentofu.package-type"
@@ -42,14 +40,14 @@ class Package:
 
     @property
     def digest(self) -> Digest:
-        return digest_of(self.manifest)
+        return Digest.of(self.manifest)
 
     def descriptor(self, **more: object) -> dict[str, object]:
         return descriptor(self.media_type, self.manifest) | more
 
 
 def descriptor(media_type: str, data: bytes, **more: object) -> dict[str, object]:
-    return {"mediaType": media_type, "digest": str(digest_of(data)), "size": len(data), **more}
+    return {"mediaType": media_type, "digest": str(Digest.of(data)), "size": len(data), **more}
 
 
 # --------------------------------------------------------------------------------------------- archives
@@ -121,7 +119,7 @@ def image_package(
         "architecture": "amd64",
         "os": "linux",
         "config": {"Labels": labels},
-        "rootfs": {"type": "layers", "diff_ids": [str(digest_of(data)) for data in tars]},
+        "rootfs": {"type": "layers", "diff_ids": [str(Digest.of(data)) for data in tars]},
     }
     packed = [gzip.compress(data, mtime=0) if media_type.endswith("gzip") else data for data in tars]
     return artifact(None, [(media_type, data) for data in packed], config=(IMAGE_CONFIG, _json(config)))

@@ -64,11 +64,6 @@ def registry(request: pytest.FixtureRequest) -> Iterator[Registry]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
-
-
 # ----------------------------------------------------------------------------------------- the whole way round
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.commandline import PATIENCE, Result, environment, make_plugin, run
 from tests.fakes import FILES, zip_of
-from tests.snapshots import snapshot
+from tests.snapshots import snapshot, write_tree
 
 RAISING = """
 import getmodules
@@ -33,10 +33,7 @@ def getmodules_getters():
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
-    for name, content in FILES.items():
-        path = tmp_path / "tree" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+    write_tree(tmp_path / "tree", FILES)
     (tmp_path / "tree.zip").write_bytes(zip_of())
     (tmp_path / "half.zip").write_bytes(zip_of()[:-30])
     (tmp_path / "special").mkdir()

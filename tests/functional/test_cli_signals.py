@@ -11,49 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.commandline import COMMAND, PATIENCE, environment, make_plugin, start
+from tests.commandline import COMMAND, PATIENCE, environment, make_slow_plugin, start, wait_for
 from tests.snapshots import snapshot
-
-#: Far longer than any test waits, so that it is never done before the signal.
-SLOW = """
-import time
-from getmodules import Member, Members, hookimpl
-
-def content():
-    for _ in range(600):
-        time.sleep(0.1)
-        yield b"x"
-
-class Getter:
-    schemes = ("slow",)
-
-    def fetch(self, pin, wants, context):
-        first = Member("first.tf", open=lambda: (b"1",))
-        return Members((first, Member("main.tf", open=content)))
-
-@hookimpl
-def getmodules_getters():
-    return [Getter()]
-"""
 
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
-    make_plugin(tmp_path / "site", "getmodules-slow", SLOW)
+    # Far longer than any test waits, so that it is never done before the signal.
+    make_slow_plugin(tmp_path / "site", seconds=60)
     (tmp_path / "work").mkdir()
     return tmp_path
 
 
 def _start(here: Path, *argv: str) -> subprocess.Popen[str]:
     return start(*argv, cwd=here / "work", PYTHONPATH=str(here / "site"))
-
-
-def _until(happened: Callable[[], object], child: subprocess.Popen[str]) -> None:
-    patience = time.monotonic() + PATIENCE
-    while not happened():
-        assert child.poll() is None, child.communicate()
-        assert time.monotonic() < patience
-        time.sleep(0.005)
 
 
 def _writing(here: Path) -> Callable[[], object]:
@@ -69,7 +40,7 @@ def _writing(here: Path) -> Callable[[], object]:
 )
 def test_a_signal_ends_it_cleanly(number: signal.Signals, code: int, dest: str, here: Path) -> None:
     child = _start(here, "get", "slow://x", dest, "--json")
-    _until(lambda: any((here / "work").rglob("first.tf")), child)
+    wait_for(child, lambda: any((here / "work").rglob("first.tf")))
     child.send_signal(number)
     out, err = child.communicate(timeout=PATIENCE)
     assert child.returncode == code
@@ -83,7 +54,7 @@ def test_what_was_there_before_is_there_after(here: Path) -> None:
     (here / "work" / "dest" / "mine").write_text("precious")
     before = snapshot(here / "work")
     child = _start(here, "get", "slow://x", "dest", "--force")
-    _until(_writing(here), child)
+    wait_for(child, _writing(here))
     child.terminate()
     assert child.communicate(timeout=PATIENCE) == ("", "interrupted\n")
     assert child.returncode == 143
@@ -97,7 +68,7 @@ def test_impatience_leaves_nothing_behind(here: Path) -> None:
     for number in range(3000):
         (big / f"{number}.tf").write_text("x")
     child = _start(here, "get", str(big), "dest")
-    _until(lambda: sum(1 for _ in (here / "work").glob(".getmodules-*/tree/*")) > 200, child)
+    wait_for(child, lambda: sum(1 for _ in (here / "work").glob(".getmodules-*/tree/*")) > 200)
     while child.poll() is None:
         child.send_signal(signal.SIGINT)
         time.sleep(0.001)
@@ -113,7 +84,7 @@ def test_a_signal_at_any_moment_leaves_all_or_nothing(delay: int, here: Path) ->
     for number in range(400):
         (source / f"{number}.tf").write_text("x")
     child = _start(here, "get", str(source), "dest", "-q")
-    _until(lambda: list((here / "work").iterdir()), child)
+    wait_for(child, lambda: list((here / "work").iterdir()))
     time.sleep(delay / 1000)
     child.terminate()
     child.communicate(timeout=PATIENCE)
@@ -134,7 +105,7 @@ def test_a_job_in_the_background_does_not_hear_what_it_was_told_to_ignore(here: 
         cwd=here / "work",
         env=environment(PYTHONPATH=str(here / "site")),
     )
-    _until(_writing(here), ignoring)
+    wait_for(ignoring, _writing(here))
     ignoring.send_signal(signal.SIGHUP)
     time.sleep(0.3)
     assert ignoring.poll() is None

@@ -7,32 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.commandline import COMMAND, PATIENCE, environment, make_plugin, run, run_on_terminal
-
-SLOW = """
-import time
-from getmodules import Member, Members, hookimpl
-
-def content():
-    for _ in range(6):
-        time.sleep(0.1)
-        yield b"x" * 1000
-
-class Getter:
-    schemes = ("slow",)
-
-    def fetch(self, pin, wants, context):
-        return Members((Member("main.tf", open=content),))
-
-@hookimpl
-def getmodules_getters():
-    return [Getter()]
-"""
+from tests.commandline import COMMAND, PATIENCE, environment, make_slow_plugin, run, run_on_terminal
 
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
-    make_plugin(tmp_path / "site", "getmodules-slow", SLOW)
+    make_slow_plugin(tmp_path / "site", seconds=0.6)
     return tmp_path
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
@@ -19,24 +18,13 @@ from getmodules import (
     UnsafeContentError,
 )
 from tests.gitpacks import HandMade, hand_made
-from tests.gitplaces import Place, a_place
+from tests.gitplaces import Place
 from tests.gitrepos import DIRECTORY, FILE, GITLINK, LINK, PROGRAM, Entry, Link, Repository
 from tests.gitservers import git_http
 from tests.refusals import words_of
 
 Build = Callable[[Repository], object]
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    """With a canary beside everything that could be written to."""
-    with a_place(tmp_path / "place") as made:
-        (made.work / "canary").write_text("alive")
-        outside = {name: made.top / name for name in ("home", "work", "temporary")}
-        yield made
-        assert set(os.listdir(made.top)) == {"root", *outside}
-        assert (made.work / "canary").read_text() == "alive"
-        assert set(os.listdir(made.work)) <= {"canary", "dest"}
+pytestmark = pytest.mark.usefixtures("canary")
 
 
 def refused(place: Place, build: Build, kind: type[GetModulesError], code: str, transport: str = "any") -> str:

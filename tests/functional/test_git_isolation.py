@@ -15,21 +15,16 @@ import pytest
 
 from getmodules import Client, ConfigError, Phase, Progress
 from tests.commandline import COMMAND, PATIENCE, run_on_terminal
-from tests.gitplaces import Place, a_place, processes_of, wait_until
+from tests.gitplaces import Place, processes_of
 from tests.gitrepos import Gitlink, Repository, modules
 from tests.gitservers import GitServer, git_http
 from tests.processes import ORDINARY
 from tests.snapshots import snapshot
 from tests.tools import need
+from tests.waiting import wait_until
 
 SECRET = "s3cr3t-t0ken-f0r-all"
 FILES = {"main.tf": b"# main\n", "sub/a.tf": b"# a\n"}
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with a_place(tmp_path / "place") as made:
-        yield made
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,16 +18,10 @@ from getmodules import (
     NotFoundError,
 )
 from tests.gitpacks import HandMade, hand_made, object_header, pack_of, package, packet, sealed
-from tests.gitplaces import Place, a_place
+from tests.gitplaces import Place
 from tests.refusals import words_of
 
 FILES = {"main.tf": b"# main\n", "sub/a.tf": b"# a\n"}
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with a_place(tmp_path / "place") as made:
-        yield made
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from getmodules import NotFoundError
-from tests.gitplaces import Place, a_place
+from tests.gitplaces import Place
 from tests.gitrepos import Repository, colliding
 from tests.gitservers import GitServer, git_http
 from tests.refusals import words_of
@@ -69,11 +69,10 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
 
 
 @pytest.fixture
-def place(tmp_path: Path, story: Story) -> Iterator[Place]:
+def place(place: Place, story: Story) -> Place:
     story.server.behave(protocol=2, filters=True, any_sha=True)
     story.server.forget()
-    with a_place(tmp_path / "place") as made:
-        yield made
+    return place
 
 
 FOUND = [

@@ -8,7 +8,6 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,25 +26,15 @@ from getmodules import (
     UnsafeContentError,
 )
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority, make_authority
-from tests.gitplaces import Place, a_place
+from tests.certificates import Authority
+from tests.gitplaces import Place
 from tests.gitrepos import Repository
-from tests.gitservers import GitServer, free_port, git_daemon, git_http
+from tests.gitservers import GitServer, git_daemon, git_http
 from tests.refusals import words_of
+from tests.servers import free_port
 
 USER, PASSWORD = "ada", "s3cr3t-p4ss"
 FILES = {"main.tf": b"# main\n", "wanted/a.tf": b"# a\n"}
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with a_place(tmp_path / "place") as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 def token(place: Place, port: int, secret: str = PASSWORD, user: str | None = USER, host: str = "127_0_0_1") -> None:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from getmodules import AuthenticationError, NetworkError, NotFoundError
-from tests.gitplaces import Place, a_place
+from tests.gitplaces import Place
 from tests.gitrepos import Gitlink, modules
 from tests.gitservers import SecureShell, ssh_agent, sshd
 from tests.refusals import words_of
@@ -25,12 +25,6 @@ FILES = {"main.tf": b"# main\n", "sub/a.tf": b"# a\n"}
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureShell]:
     with sshd(tmp_path_factory.mktemp("sshd")) as running:
         yield running
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with a_place(tmp_path / "place") as made:
-        yield made
 
 
 @pytest.fixture

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pytest
 
@@ -18,20 +16,12 @@ from getmodules import (
     SubdirectoryNotFoundError,
     UnsafeContentError,
 )
-from tests.gitplaces import Place, a_place
+from tests.gitplaces import Place
 from tests.gitrepos import GITLINK, LINK, Content, Entry, Gitlink, Link, Repository, modules
 from tests.gitservers import GitServer, git_http
 from tests.refusals import words_of
 
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with a_place(tmp_path / "place") as made:
-        (made.work / "canary").write_text("alive")
-        yield made
-        assert set(os.listdir(made.top)) == {"root", "home", "work", "temporary"}
-        assert set(os.listdir(made.work)) <= {"canary", "dest"}
-        assert (made.work / "canary").read_text() == "alive"
+pytestmark = pytest.mark.usefixtures("canary")
 
 
 @pytest.fixture

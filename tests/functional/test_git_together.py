@@ -22,19 +22,13 @@ from getmodules.net.settings import NetSettings
 from getmodules.ports import Context
 from tests.commandline import COMMAND, PATIENCE
 from tests.contexts import a_context
-from tests.gitplaces import Place, a_place
+from tests.gitplaces import Place
 from tests.gitrepos import Gitlink, modules
 from tests.gitservers import GitServer, git_http
 from tests.refusals import refusal
 from tests.snapshots import snapshot
 
 MANY = 8
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with a_place(tmp_path / "place") as made:
-        yield made
 
 
 @pytest.fixture

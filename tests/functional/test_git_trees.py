@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from getmodules import CorruptArchiveError, LimitExceededError, Limits, NotFoundError, SubdirectoryNotFoundError
-from tests.gitplaces import Place, a_place, written
+from tests.gitplaces import Place, written
 from tests.gitrepos import DIRECTORY, FILE, Content, Entry, Link, Program, lfs_pointer
 from tests.gitservers import git_http
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with a_place(tmp_path / "place") as made:
-        yield made
-
 
 FILES: dict[str, Content] = {
     "main.tf": b"# main\n",

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import random
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.gitpacks import HandMade, hand_made, pack_of, package
-from tests.gitplaces import Place, a_place
+from tests.gitplaces import Place
 from tests.gitrepos import Link, Program
 from tests.gitservers import git_http
 from tests.tools import need
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with a_place(tmp_path / "place") as made:
-        yield made
 
 
 def git(place: Place, *arguments: str | Path, **more: str) -> subprocess.CompletedProcess[str]:

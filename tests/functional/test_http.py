@@ -18,7 +18,7 @@ import pytest
 
 from getmodules import Client, Credential, GetModulesError, Installed, Origin, Secret
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority, make_authority
+from tests.certificates import Authority
 from tests.commandline import Result, call, run
 from tests.fakes import FILES, ZIP, ZIP_H1, ZIP_SHA256, FakePlugin, Recorder, installed_files, zip_of
 from tests.servers import Connection, Received, Server, serving
@@ -450,11 +450,6 @@ def test_what_a_server_says_back_is_never_shown(tmp_path: Path, status: str, how
 
 
 # ------------------------------------------------------------------------------------------------- TLS
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 def test_certificates_on_the_command_line(tmp_path: Path, authority: Authority) -> None:

@@ -18,26 +18,21 @@ import pytest
 
 from getmodules import Client, GetModulesError, Limits, Secret
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority, make_authority
+from tests.certificates import Authority
 from tests.commandline import run
 from tests.fakes import FILES, ZIP, Recorder, installed_files
-from tests.gitplaces import wait_until
-from tests.hostilehttp import FAULTS, HASTY, PATIENT, TRIES, Fault, head, raw, reply
+from tests.hostilehttp import FAULTS, HASTY, PATIENT, TRIES, Fault, head, raw
 from tests.refusals import words_of
-from tests.servers import Answer, Connection, Received, Server, serving
+from tests.servers import Answer, Connection, Received, Server, replying, serving
 from tests.snapshots import snapshot
 from tests.stores import nothing_half
+from tests.waiting import wait_until
 
 #: A ceiling, for what takes two seconds at most when nothing else runs.
 SECONDS = 30
 TOKEN, HEADER, ARGUMENT = "s3cr3t-t0ken", "s3cr3t-header", "s3cr3t-argument"
 BASIC = base64.b64encode(f"ada:{TOKEN}".encode()).decode()
 SECRETS = ("s3cr3t", BASIC)
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 @dataclass
@@ -158,7 +153,7 @@ def sends_away(status: str, to: str) -> Answer:
 @pytest.mark.parametrize("host", SECOND, ids=["host", "port"])
 def test_another_origin_learns_nothing(place: Place, host: str, status: str) -> None:
     with (
-        serving(reply("200 OK", ZIP), host=host, **place.tls) as second,  # type: ignore[arg-type]
+        serving(replying("200 OK", ZIP), host=host, **place.tls) as second,  # type: ignore[arg-type]
         serving(sends_away(status, f"{second.url}/y.zip"), **place.tls) as first,  # type: ignore[arg-type]
     ):
         place.get(first, "/x.zip")
@@ -173,12 +168,14 @@ def test_another_origin_learns_nothing(place: Place, host: str, status: str) -> 
     ("answer", "code"),
     [
         pytest.param(
-            reply("401 Who?", WWW_Authenticate='Basic realm="give it to me"'), "authentication", id="wants a password"
+            replying("401 Who?", WWW_Authenticate='Basic realm="give it to me"'),
+            "authentication",
+            id="wants a password",
         ),
-        pytest.param(reply("407 Who?", Proxy_Authenticate="Basic"), "authentication", id="wants it as a proxy"),
-        pytest.param(reply("403 No"), "authentication/forbidden", id="forbids"),
-        pytest.param(reply("503 Busy"), "network", id="is busy"),
-        pytest.param(reply("302 Found", Location="file:///etc/passwd"), "unsafe-content/elsewhere", id="to a file"),
+        pytest.param(replying("407 Who?", Proxy_Authenticate="Basic"), "authentication", id="wants it as a proxy"),
+        pytest.param(replying("403 No"), "authentication/forbidden", id="forbids"),
+        pytest.param(replying("503 Busy"), "network", id="is busy"),
+        pytest.param(replying("302 Found", Location="file:///etc/passwd"), "unsafe-content/elsewhere", id="to a file"),
         pytest.param(raw(head("Content-Length: 5000"), b"PK"), "network", id="cut"),
     ],
 )
@@ -216,7 +213,7 @@ def test_back_at_its_own_origin_a_credential_is_shown_again(place: Place) -> Non
 
 def test_from_https_nobody_is_sent_into_the_clear(place: Place, authority: Authority) -> None:
     with (
-        serving(reply("200 OK", ZIP)) as clear,
+        serving(replying("200 OK", ZIP)) as clear,
         serving(sends_away("302 Found", f"{clear.url}/y.zip"), tls=authority.server_context()) as first,
     ):
         trusting = replace(place, authority=authority, top=place.top / "https")

@@ -17,12 +17,12 @@ import pytest
 
 from getmodules import Client, GetModulesError, Installed, NetworkError
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority, make_authority
+from tests.certificates import Authority
 from tests.commandline import run
 from tests.fakes import FILES, ZIP, ZIP_H1, ZIP_SHA256, installed_files, zip_of
 from tests.nginx import Nginx, nginx, passwords
 from tests.refusals import refusal
-from tests.snapshots import snapshot
+from tests.snapshots import snapshot, write_tree
 
 QUICK = NetSettings(connect_seconds=20, silence_seconds=20, backoff_seconds=0.01)
 LARGE = zip_of({"noise": hashlib.shake_256(b"").digest(3 << 20)})
@@ -41,11 +41,6 @@ location /busy/ { return 503; }
 """
 
 
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
-
-
 def fill(root: Path) -> None:
     (root / "vpc.zip").write_bytes(ZIP)
     (root / "download").write_bytes(ZIP)
@@ -54,9 +49,7 @@ def fill(root: Path) -> None:
     (root / "SHA256SUMS").write_text(f"{ZIP_SHA256}  vpc.zip\n")
     for name, options in (("vpc.tar.gz", "-czf"), ("vpc.tar", "-cf")):
         tree = root / "tree"
-        for file, content in FILES.items():
-            (tree / file).parent.mkdir(parents=True, exist_ok=True)
-            (tree / file).write_bytes(content)
+        write_tree(tree, FILES)
         subprocess.run(["tar", options, root / name, "-C", tree, "."], check=True)
 
 

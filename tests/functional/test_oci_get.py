@@ -28,7 +28,8 @@ from getmodules.testing import (
     provider_package,
     zip_of,
 )
-from tests.certificates import Authority, make_authority
+from tests.certificates import Authority
+from tests.fakes import installed_files
 from tests.snapshots import snapshot
 
 FILES: Mapping[str, str] = {"main.tf": "# main\n" * 1000, "sub/a.tf": "# a\n"}
@@ -43,11 +44,6 @@ def registry() -> Iterator[Registry]:
     with Registry() as running:
         running.push_module("acme/vpc", "1.0.0", FILES)
         yield running
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 def client(environ: Mapping[str, str] | None = None, **settings: Any) -> Client:
@@ -136,7 +132,7 @@ ABOVE: Mapping[str, str] = {
 def test_an_image_that_is_labelled_as_a_module(registry: Registry, tmp_path: Path, label: str) -> None:
     registry.push("acme/image", image_package([BELOW, ABOVE], package_type=label), "1")
     installed = get(registry, tmp_path / "dest", "acme/image?tag=1")
-    found = {name for name, (mode, _) in snapshot(tmp_path / "dest").items() if not mode.startswith("d")}
+    found = set(installed_files(tmp_path / "dest"))
     assert found == {"main.tf", "d/new.tf", "file"}
     assert (tmp_path / "dest" / "main.tf").read_text() == "# above\n"
     assert installed.digests == {"manifest": installed.id}

@@ -6,12 +6,10 @@ import base64
 import json
 import os
 import shutil
-import socket
 import subprocess
-import time
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,24 +17,19 @@ import pytest
 
 from getmodules import Client, GetModulesError, hash_tree
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority, make_authority
+from tests.certificates import Authority
 from tests.dockerregistry import PASSWORD, USER, docker_registry, token_service
 from tests.gotools import need_go
+from tests.servers import free_port, listens
+from tests.snapshots import write_tree
+from tests.waiting import wait_until
 
 FILES = {"main.tf": 'output "hello" {\n  value = "world"\n}\n', "modules/sub/main.tf": "# sub\n"}
 
 
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
-
-
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    for name, content in FILES.items():
-        path = tmp_path / "tree" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
+    write_tree(tmp_path / "tree", FILES)
     return tmp_path / "tree"
 
 
@@ -135,17 +128,12 @@ def test_what_we_publish_oras_pulls(tmp_path: Path, tree: Path) -> None:
 
 @contextmanager
 def crane_registry() -> Iterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [need_go("registry"), "-port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-            time.sleep(0.05)
+        wait_until(lambda: listens(port), "the registry does not listen")
         yield f"127.0.0.1:{port}"
     finally:
         process.terminate()

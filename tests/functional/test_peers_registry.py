@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from getmodules.versions import Constraint, Version
-from tests.certificates import make_authority
+from tests.certificates import Authority
 from tests.moduleregistry import MODULE, a_registry
 
 VERSIONS = (
@@ -34,11 +34,10 @@ def ours(constraint: str) -> str | None:
     return None if newest is None else str(newest)
 
 
-def test_terraform_chooses_the_same(tmp_path: Path) -> None:
+def test_terraform_chooses_the_same(tmp_path: Path, authority: Authority) -> None:
     terraform = shutil.which("terraform")
     if terraform is None:
         pytest.skip("terraform is not on this machine")
-    authority = make_authority(tmp_path)
     environ = {
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path),

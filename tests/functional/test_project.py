@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from getmodules.testing import Access, Registry, User, tls_context
-from tests.certificates import make_authority
-from tests.commandline import Result, make_plugin, run, run_on_terminal
+from tests.certificates import Authority
+from tests.commandline import Result, make_slow_plugin, run, run_on_terminal
 from tests.projects import Project
 from tests.snapshots import snapshot
 
@@ -294,9 +294,7 @@ def test_the_directory_can_be_moved(place: Place, registry: Registry, tmp_path: 
 # ------------------------------------------------------------------------------------------- hosts and mirrors
 
 
-def test_what_the_manifest_says_about_hosts(place: Place, tmp_path: Path) -> None:
-    (tmp_path / "authority").mkdir()
-    authority = make_authority(tmp_path / "authority")
+def test_what_the_manifest_says_about_hosts(place: Place, authority: Authority) -> None:
     tls = tls_context(authority.certificate, authority.key)
     access = Access(scheme="basic", users={"ada": User(TOKEN)})
     with Registry(tls=tls, access=access) as registry:
@@ -366,29 +364,8 @@ def test_plain_progress_is_lines(place: Place, registry: Registry) -> None:
     assert "\x1b" not in err
 
 
-SLOW = """
-import time
-from getmodules import Member, Members, hookimpl
-
-def content():
-    for _ in range(15):
-        time.sleep(0.1)
-        yield b"x"
-
-class Getter:
-    schemes = ("slow",)
-
-    def fetch(self, pin, wants, context):
-        return Members((Member("main.tf", open=content),))
-
-@hookimpl
-def getmodules_getters():
-    return [Getter()]
-"""
-
-
 def test_a_terminal_shows_a_line_for_each_package_and_a_total(place: Place, tmp_path: Path) -> None:
-    make_plugin(tmp_path / "site", "getmodules-slow", SLOW)
+    make_slow_plugin(tmp_path / "site", seconds=1.5)
     place.wants(**{f"m{number}": f"slow://host/m{number}" for number in range(4)})
     shown = run_on_terminal(
         "install", cwd=place.directory, COLUMNS="120", GETMODULES_CACHE_DIR="", PYTHONPATH=str(tmp_path / "site")

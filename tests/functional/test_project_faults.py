@@ -16,7 +16,7 @@ import pytest
 from getmodules import Client, GetModulesError, hash_tree
 from getmodules.testing import Registry
 from tests import processes
-from tests.commandline import PATIENCE, start
+from tests.commandline import PATIENCE, start, wait_for
 from tests.projects import Project
 from tests.snapshots import snapshot
 
@@ -48,11 +48,7 @@ def test_an_interrupt_ends_it_with_nothing_half_done(
     child = start(
         command, "--json", cwd=project.directory, HOME=str(tmp_path), GETMODULES_CACHE_DIR=str(tmp_path / "cache")
     )
-    waited_until = time.monotonic() + PATIENCE
-    while len(registry.requests) < 5:
-        assert child.poll() is None, child.communicate()
-        assert time.monotonic() < waited_until
-        time.sleep(0.02)
+    wait_for(child, lambda: len(registry.requests) >= 5)
     began = time.monotonic()
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=PATIENCE)

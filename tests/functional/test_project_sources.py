@@ -12,16 +12,11 @@ import pytest
 from getmodules import Client
 from getmodules.net.settings import NetSettings
 from getmodules.project.lockfile import parse_lock
-from tests.certificates import Authority, make_authority
+from tests.certificates import Authority
 from tests.gitrepos import Repository
 from tests.moduleregistry import MODULE, ModuleRegistry, a_registry
 from tests.projects import Project
 from tests.tools import need
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from getmodules.errors import DestinationExistsError
 from getmodules.net.settings import NetSettings
 from tests.dockerregistry import docker_registry as running_docker_registry
 from tests.refusals import refusal
-from tests.snapshots import snapshot
+from tests.snapshots import snapshot, write_tree
 from tests.tools import need
-from tests.unit.oci.repositories import ENVIRON, write
+from tests.unit.oci.repositories import ENVIRON
 
 FILES = {"main.tf": "# main\n", "sub/a.tf": "# a\n", "größe.tf": ""}
 
@@ -35,7 +35,7 @@ def client() -> Client:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    write(tmp_path / "tree", FILES)
+    write_tree(tmp_path / "tree", FILES)
     (tmp_path / "tree" / "run.sh").write_text("#!/bin/sh\n")
     (tmp_path / "tree" / "run.sh").chmod(0o755)
     return tmp_path / "tree"
@@ -101,10 +101,10 @@ def test_an_image_that_umoci_made(client: Client, tmp_path: Path) -> None:
     run("umoci", "new", "--image", f"{layout}:v1")
     # Not `umoci insert`: what 0.4 writes there is a tar without an end, at which GNU tar complains as we do.
     run("umoci", "unpack", "--rootless", "--image", f"{layout}:v1", bundle)
-    write(bundle / "rootfs", FILES)
+    write_tree(bundle / "rootfs", FILES)
     run("umoci", "repack", "--image", f"{layout}:v1", bundle)
     (bundle / "rootfs/main.tf").unlink()
-    write(bundle / "rootfs", {"main2.tf": ""})
+    write_tree(bundle / "rootfs", {"main2.tf": ""})
     run("umoci", "repack", "--refresh-bundle", "--image", f"{layout}:v1", bundle)
     run("umoci", "config", "--image", f"{layout}:v1", "--config.label", "org.opentofu.package-type=module")
     assert client.tags(f"oci-layout://{layout}") == ("v1",)

@@ -8,16 +8,16 @@ import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from getmodules import Client, GetModulesError, Installed, Limits, Progress
+from getmodules import Client, GetModulesError, Installed, Limits
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority, make_authority
+from tests.certificates import Authority
 from tests.commandline import call
+from tests.fakes import Notices
 from tests.gitrepos import Repository
 from tests.gitservers import git_http
 from tests.moduleregistry import (
@@ -41,24 +41,11 @@ ARCHIVE = "/packages/vpc.zip"
 DIGEST = f"sha256:{hashlib.sha256(PACKAGE).hexdigest()}"
 
 
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
-
-
 @pytest.fixture
 def registry(authority: Authority) -> Iterator[ModuleRegistry]:
     with a_registry(authority) as running:
         running.publish("1.0.0", "1.1.0", "v1.2.0", "0.9.0", "2.0.0-beta.1")
         yield running
-
-
-@dataclass
-class Notices(Progress):
-    said: list[str] = field(default_factory=list)
-
-    def notice(self, package: str, message: str) -> None:
-        self.said.append(message)
 
 
 def client(authority: Authority, **more: Any) -> Client:

@@ -10,7 +10,6 @@ import signal
 import stat
 import subprocess
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,6 +27,7 @@ from tests.servers import Connection, Received, serving
 from tests.snapshots import snapshot
 from tests.stores import a_home, blobs_of, damage, keep, nothing_half, records_of
 from tests.tools import need
+from tests.waiting import wait_until
 
 FILES = {"main.tf": "# main\n" * 1000, "sub/a.tf": "# a\n"}
 PROCESSES = 8
@@ -376,13 +376,6 @@ class Slow:
         return True
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def said(child: subprocess.Popen[str], words: str) -> None:
     assert child.stderr is not None
     for line in child.stderr:
@@ -429,7 +422,7 @@ def test_what_a_killed_run_left_in_the_store_is_swept(root: Path, tmp_path: Path
     with serving(slow) as server:
         (child,) = get_in_children(f"{server.url}/p.zip", root, tmp_path, 1)
         assert slow.halfway.wait(PATIENCE)
-        until(lambda: len(list(root.glob("ingest/*"))) == 1)
+        wait_until(lambda: len(list(root.glob("ingest/*"))) == 1)
         child.kill()
         finish([child])
         slow.go.set()

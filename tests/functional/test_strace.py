@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 
 from tests.commandline import COMMAND, PATIENCE, environment
-from tests.snapshots import snapshot
+from tests.snapshots import snapshot, write_tree
 from tests.tools import need
 
 #: ``--log-cli-level=INFO`` shows the numbers.
@@ -128,13 +128,6 @@ class Scene:
         done = subprocess.run(argv, capture_output=True, text=True, env=self.environment, cwd="/", timeout=PATIENCE,
                               check=False, start_new_session=True)  # fmt: skip
         return done.returncode, done.stderr
-
-
-def write_tree(directory: Path, files: dict[str, bytes]) -> None:
-    for name, content in files.items():
-        path = directory / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
 
 
 def make_source(root: Path, source: str) -> None:

@@ -17,20 +17,13 @@ from getmodules import Client, GetModulesError
 from tests.commandline import COMMAND, PATIENCE, environment
 from tests.fakes import FILES, zip_of
 from tests.processes import bind_mount, in_mount_namespace, mount_tmpfs, run
-from tests.snapshots import snapshot
+from tests.snapshots import snapshot, write_tree
 
 BIG = {**FILES, "big": bytes(range(256)) * 400}
 OLD = {"old.tf": b"# old\n", "sub/old": b"# old\n"}
 #: How a child says how its attempt ended.
 REFUSED, OTHERWISE = 41, 42
 PAGE = resource.getpagesize()
-
-
-def write_tree(directory: Path, files: dict[str, bytes]) -> None:
-    for name, content in files.items():
-        path = directory / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
 
 
 @pytest.fixture

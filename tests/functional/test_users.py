@@ -17,7 +17,7 @@ from getmodules import Client, FetchError, InstallError
 from tests.fakes import FILES, zip_of
 from tests.processes import ORDINARY, as_each_user, remove_tree
 from tests.refusals import refusal
-from tests.snapshots import snapshot
+from tests.snapshots import snapshot, write_tree
 
 
 @pytest.fixture
@@ -25,9 +25,7 @@ def place() -> Iterator[Path]:
     """A source and a directory that an ordinary user can reach and write; pytest's own are root's alone."""
     with TemporaryDirectory(prefix="getmodules-") as name:
         root = Path(name)
-        for path, content in FILES.items():
-            (root / "tree" / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / "tree" / path).write_bytes(content)
+        write_tree(root / "tree", FILES)
         (root / "package.zip").write_bytes(zip_of())
         (root / "work").mkdir()
         # What a get imports must be loaded before a child becomes somebody who cannot read it.

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.snapshots import snapshot
+from tests.fakes import installed_files
 from tests.tools import need
 
 PATIENCE = 60
@@ -105,4 +105,4 @@ def _content(place: Path) -> Unpacked:
         for path in (Path(directory), *(Path(directory, name) for name in files)):
             if not path.is_symlink():
                 path.chmod(0o700)
-    return {name: content for name, (mode, content) in snapshot(place).items() if mode[0] != "d"}
+    return installed_files(place)

@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,17 +30,11 @@ def test_a_lock_excludes_a_second_descriptor_until_it_is_closed(file: Path) -> N
 
 
 def test_a_lock_dies_with_its_process(file: Path) -> None:
-    ready, told = os.pipe()
-
-    def hold() -> None:
+    def hold(stay: Callable[[], None]) -> None:
         assert try_lock(os.open(file, os.O_RDWR)) is Lock.HELD
-        os.write(told, b"!")
-        signal.pause()
+        stay()
 
-    child = processes.start(hold)
-    os.close(told)
-    assert os.read(ready, 1) == b"!"
-    os.close(ready)
+    child = processes.start_staying(hold)
     mine = os.open(file, os.O_RDWR)
     try:
         assert try_lock(mine) is Lock.BUSY

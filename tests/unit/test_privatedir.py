@@ -180,19 +180,13 @@ def test_what_a_dead_process_left_is_removed(place: Path) -> None:
 
 
 def test_a_living_process_is_left_alone_until_it_is_killed(tmp_path: Path) -> None:
-    ready, told = os.pipe()
-
-    def live() -> None:
+    def live(stay: Callable[[], None]) -> None:
         directory = PrivateDirectory(tmp_path)
         directory.create()
         (directory.path / "work").write_text("mine")
-        os.write(told, b"!")
-        signal.pause()
+        stay()
 
-    child = processes.start(live)
-    os.close(told)
-    assert os.read(ready, 1) == b"!"
-    os.close(ready)
+    child = processes.start_staying(live)
     before = snapshot(tmp_path)
     Sweeper().sweep(tmp_path)
     assert snapshot(tmp_path) == before

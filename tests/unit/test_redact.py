@@ -9,7 +9,7 @@ import time
 import pytest
 
 from getmodules import Secret
-from getmodules.redact import is_secret_argument, printable, redact, redact_address
+from getmodules.redact import is_secret_argument, printable, quoted, redact, redact_address
 
 KEY = "S3cr3t"
 
@@ -178,3 +178,17 @@ def test_a_secret_gives_itself_away_only_when_asked() -> None:
         with pytest.raises(TypeError, match="not pickled"):
             leak(secret)
     assert not hasattr(secret, "__dict__")
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        pytest.param("ghcr.io", "'ghcr.io'", id="harmless"),
+        pytest.param("", "''", id="nothing"),
+        pytest.param("https://ada:hunter22@h", "'https://ada:****@h'", id="a password"),
+        pytest.param("a\x1b[2J\nb", r"'a\\x1b[2J\\nb'", id="control characters"),
+        pytest.param("x" * 500, f"'{'x' * 200}…'", id="too long"),
+    ],
+)
+def test_what_was_typed_is_quoted(typed: str, shown: str) -> None:
+    assert quoted(typed) == shown

@@ -14,7 +14,6 @@ from getmodules.strictjson import (
     StrictJsonError,
     array,
     array_of,
-    boolean,
     integer,
     loads,
     mapping,
@@ -163,7 +162,6 @@ def test_is_never_laxer_than_the_standard_library(data: bytes) -> None:
         pytest.param(string, "", id="string"),
         pytest.param(integer, -1, id="integer"),
         pytest.param(size, 0, id="size"),
-        pytest.param(boolean, False, id="boolean"),
         pytest.param(array_of(string), ["a", "b"], id="array-of-strings"),
         pytest.param(table_of(string), {"a": "b"}, id="table-of-strings"),
         pytest.param(table_of(array_of(integer)), {"a": [1]}, id="nested"),
@@ -184,7 +182,6 @@ def test_a_check_returns_what_it_was_given(check: Callable[[Any, str], Any], val
         pytest.param(integer, 1.0, "it must be a whole number, not a number", id="float-for-integer"),
         pytest.param(integer, "1", "it must be a whole number, not a string", id="string-for-integer"),
         pytest.param(size, -1, "it must not be negative", id="negative-size"),
-        pytest.param(boolean, 0, "it must be true or false, not a number", id="number-for-boolean"),
         pytest.param(array_of(string), ["a", 1], "it[1] must be a string, not a number", id="in-an-array"),
         pytest.param(table_of(string), {"a": {}}, "it: 'a' must be a string, not an object", id="in-a-table"),
         pytest.param(

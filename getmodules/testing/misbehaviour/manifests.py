@@ -10,9 +10,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from getmodules.digest import Digest
 from getmodules.testing.misbehaviour.fault import fault, reads
 from getmodules.testing.registry.exchange import Exchange
-from getmodules.testing.registry.names import digest_of
 from getmodules.testing.registry.refusal import manifest_unknown
 
 _MANIFEST = reads("manifest")
@@ -24,7 +24,7 @@ def _send(exchange: Exchange, change: Callable[[bytes], bytes]) -> None:
     answer = exchange.answer()
     if answer.status == 200:
         data = change(answer.body.read())
-        digest = str(digest_of(data))
+        digest = str(Digest.of(data))
         answer = answer.with_body(data).with_header("Docker-Content-Digest", digest)
         answer = answer.with_header("ETag", f'"{digest}"')
     exchange.send(answer)
@@ -74,7 +74,7 @@ def moving_tag(exchange: Exchange) -> None:
 @fault("lying-digest-header", lambda exchange: exchange.route.kind in ("manifest", "blob"))
 def lying_digest_header(exchange: Exchange) -> None:
     """The right content under a ``Docker-Content-Digest`` of something else."""
-    exchange.send(exchange.answer().with_header("Docker-Content-Digest", str(digest_of(b"something else"))))
+    exchange.send(exchange.answer().with_header("Docker-Content-Digest", str(Digest.of(b"something else"))))
 
 
 @fault("digest-header-is-path", lambda exchange: exchange.route.kind in ("manifest", "blob"))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,21 +17,19 @@ from getmodules.errors import ConfigError
 from getmodules.testing.registry.contents import LayoutContents, read
 from getmodules.testing.registry.names import checked_name
 from getmodules.testing.registry.refusal import RefusalError
-from getmodules.testing.registry.store import IMAGE_INDEX, INDEXES, Manifest, Repository
+from getmodules.testing.registry.store import IMAGE_INDEX, INDEXES, Manifest, MemoryStore, Repository
 
 REF_NAME = "org.opencontainers.image.ref.name"
 _MARK = {"imageLayoutVersion": "1.0.0"}
 
 
-class LayoutStore:
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._lock = threading.Lock()
-        self._repositories = {repository.name: repository for repository in self._stored()}
+class LayoutStore(MemoryStore):
+    """In memory what is on the disk, and on the disk whatever changes."""
 
-    def find(self, name: str) -> Repository | None:
-        with self._lock:
-            return self._repositories.get(name)
+    def __init__(self, directory: Path) -> None:
+        super().__init__()
+        self._directory = directory
+        self._repositories = {repository.name: repository for repository in self._stored()}
 
     def create(self, name: str) -> Repository:
         with self._lock:
@@ -40,10 +37,6 @@ class LayoutStore:
                 self._repositories[name] = Repository(name, LayoutContents(self._path(name)))
                 self._write(self._repositories[name])
             return self._repositories[name]
-
-    def repositories(self) -> list[Repository]:
-        with self._lock:
-            return list(self._repositories.values())
 
     def saved(self, repository: Repository) -> None:
         self._write(repository)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from getmodules.digest import Digest
 from getmodules.testing.registry.blobs import matches
 from getmodules.testing.registry.call import Call
-from getmodules.testing.registry.names import checked_digest, digest_of, is_tag
+from getmodules.testing.registry.names import checked_digest, is_tag
 from getmodules.testing.registry.refusal import (
     RefusalError,
     digest_invalid,
@@ -63,7 +63,7 @@ def _read(call: Call) -> Answer:
 def _push(call: Call) -> Answer:
     named = _checked(call.route.reference)
     data = _received(call)
-    digest = digest_of(data, named.algorithm if named else "sha256")
+    digest = Digest.of(data, named.algorithm if named else "sha256")
     if named is not None and digest != named:
         raise digest_invalid(f"the manifest's digest is {digest}")
     tags = _tags(call) if named else (call.route.reference,)

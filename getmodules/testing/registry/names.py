@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Literal
 
@@ -64,7 +63,3 @@ def checked_digest(text: str) -> Digest:
         return Digest.parse(text)
     except ValueError as error:
         raise digest_invalid(f"invalid digest: {error}") from error
-
-
-def digest_of(data: bytes, algorithm: str = "sha256") -> Digest:
-    return Digest(algorithm, hashlib.new(algorithm, data).hexdigest())

@@ -14,7 +14,6 @@ from typing import BinaryIO, Protocol, Self
 
 from getmodules.digest import Digest
 from getmodules.testing.registry.contents import Contents, MemoryContents, add, read
-from getmodules.testing.registry.names import digest_of
 from getmodules.values import field, valueclass
 
 IMAGE_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -39,7 +38,7 @@ class Manifest:
     @classmethod
     def of(cls, data: bytes, media_type: str, digest: Digest | None = None) -> Self:
         """Lenient, because tests store what a client would never send; whoever takes requests checks before."""
-        digest = digest or digest_of(data)
+        digest = digest or Digest.of(data)
         fields = _fields(data)
         return cls(digest, len(data), media_type, _artifact_type(fields), _subject(fields), _annotations(fields))
 
@@ -121,7 +120,7 @@ class Repository:
         return read(self.contents, manifest.digest)
 
     def add_blob(self, data: bytes, algorithm: str = "sha256") -> Digest:
-        digest = digest_of(data, algorithm)
+        digest = Digest.of(data, algorithm)
         add(self.contents, data, digest)
         return digest
 

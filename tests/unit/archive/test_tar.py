@@ -18,7 +18,7 @@ from getmodules.errors import (
 )
 from getmodules.model import Kind
 from tests.archives import END, T, octal, pax, read, refused, tar_bytes, unpack
-from tests.snapshots import snapshot
+from tests.fakes import installed_files
 
 TEXT = b'variable "x" {}\n' * 40
 AMBIGUOUS = "unsafe-content/ambiguous-archive"
@@ -30,7 +30,7 @@ HIGH_SUM = int(T(overrule=HIGH).build()[148:154], 8)
 
 
 def content(tmp_path: Path) -> dict[str, bytes]:
-    return {name: data for name, (mode, data) in snapshot(tmp_path / "0").items() if mode[0] != "d"}
+    return installed_files(tmp_path / "0")
 
 
 @pytest.mark.parametrize(

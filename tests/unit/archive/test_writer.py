@@ -24,6 +24,7 @@ from getmodules.limits import Limits
 from getmodules.model import Kind, Member, Members, Tree
 from getmodules.ports import Progress
 from tests.contexts import a_context
+from tests.fakes import Notices
 from tests.processes import as_each_user
 from tests.refusals import refusal
 from tests.snapshots import snapshot
@@ -53,7 +54,7 @@ def write(place: Path, *members: Member, subdirs: tuple[str, ...] = ("",), **mor
     packed = more.pop("packed_bytes", None)
     limits = {key: more.pop(key) for key in list(more) if hasattr(Limits, key) or key in Limits.__slots__}
     context = a_context(limits=replace(Limits(), **limits), **more)
-    roots = []
+    roots, others = [], set(threading.enumerate())
     for index, _ in enumerate(subdirs):
         (place / str(index)).mkdir()
         roots.append(os.open(place / str(index), os.O_RDONLY))
@@ -63,7 +64,7 @@ def write(place: Path, *members: Member, subdirs: tuple[str, ...] = ("",), **mor
     finally:
         for root in roots:
             os.close(root)
-        assert not [thread for thread in threading.enumerate() if thread.name.startswith("getmodules-")]
+        assert not [thread for thread in set(threading.enumerate()) - others if thread.name.startswith("getmodules-")]
         assert {path.name for path in place.iterdir()} == {str(index) for index, _ in enumerate(subdirs)}
 
 
@@ -460,14 +461,7 @@ def test_members_are_closed(tmp_path: Path) -> None:
 
 
 def test_notices_of_names_are_passed_on(tmp_path: Path) -> None:
-    class Notes(Progress):
-        def __init__(self) -> None:
-            self.said: list[str] = []
-
-        def notice(self, package: str, message: str) -> None:
-            self.said.append(message)
-
-    notes = Notes()
+    notes = Notices()
     members = Members((file("con"), file("d/aux.tf")))
     write_members(members, [Outlet("", tmp_path)], a_context(progress=notes))
     assert notes.said == ["the name 'con' cannot exist on Windows (2 such names)"]

@@ -20,7 +20,7 @@ from getmodules.errors import (
 )
 from getmodules.model import Kind
 from tests.archives import Z, extra_field, raw_deflate, read, refused, streamed, unicode_path, unpack, zip_bytes
-from tests.snapshots import snapshot
+from tests.fakes import installed_files
 
 TEXT = b'variable "x" {}\n' * 40
 LARGE = b"".join(b"%d\n" % n for n in range(400_000))
@@ -39,7 +39,7 @@ def zlib_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 
 def content(tmp_path: Path) -> dict[str, bytes]:
-    return {name: data for name, (mode, data) in snapshot(tmp_path / "0").items() if mode[0] != "d"}
+    return installed_files(tmp_path / "0")
 
 
 ZIP64 = extra_field(1, struct.pack("<2Q", len(TEXT), len(raw_deflate(TEXT))))

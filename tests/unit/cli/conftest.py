@@ -9,18 +9,25 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import FILES, zip_of
+from tests.projects import Project
+from tests.snapshots import write_tree
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current directory: ``tree`` is a module, ``tree.zip`` the same packed."""
-    for name, content in FILES.items():
-        path = tmp_path / "tree" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+    write_tree(tmp_path / "tree", FILES)
     (tmp_path / "tree.zip").write_bytes(zip_of())
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project that is the current directory."""
+    made = Project(tmp_path / "project")
+    monkeypatch.chdir(made.directory)
+    return made
 
 
 @pytest.fixture

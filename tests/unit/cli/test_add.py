@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.commandline import call
 from tests.projects import Project
 
-NO_CACHE = {"GETMODULES_CACHE_DIR": ""}
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    made = Project(tmp_path / "project")
-    monkeypatch.chdir(made.directory)
-    return made
-
 
 def test_adding(project: Project) -> None:
-    done = call("add", "net", "./src//net", "--dest", "vendor/net", environ=NO_CACHE)
+    done = call("add", "net", "./src//net", "--dest", "vendor/net")
     assert done[:] == (0, "new  net  ./src//net\n", "")
     assert project.read("getmodules.toml") == '[modules.net]\nsource = "./src//net"\ndest = "vendor/net"\n'
-    more = call("add", "zip", "./pkg.zip", "--json", environ=NO_CACHE).object
+    more = call("add", "zip", "./pkg.zip", "--json").object
     assert [(module["name"], module["change"]) for module in more["modules"]] == [("net", "unchanged"), ("zip", "new")]
 
 
@@ -38,7 +27,7 @@ def test_adding(project: Project) -> None:
     ],
 )
 def test_what_cannot_be_added(argv: tuple[str, ...], code: int, message: str, project: Project) -> None:
-    failed = call("add", *argv, environ=NO_CACHE)
+    failed = call("add", *argv)
     assert (failed.code, failed.out) == (code, "")
     assert message in failed.err
     assert not project.manifest.exists()

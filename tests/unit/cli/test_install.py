@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.commandline import call
@@ -11,29 +9,24 @@ from tests.projects import Project
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    made = Project(tmp_path / "project")
-    made.wants(net="./src//net", packed="./pkg.zip")
-    monkeypatch.chdir(made.directory)
-    return made
-
-
-NO_CACHE = {"GETMODULES_CACHE_DIR": ""}
+def project(project: Project) -> Project:
+    project.wants(net="./src//net", packed="./pkg.zip")
+    return project
 
 
 def test_a_line_for_each_module(project: Project) -> None:
-    done = call("install", environ=NO_CACHE)
+    done = call("install")
     lines = done.out.splitlines()
     assert done.code == 0
     assert lines[0] == "installed  modules/net     ./src//net"
     assert lines[1].startswith("installed  modules/packed  ./pkg.zip?checksum=sha256:")
     assert done.err == "note: getmodules.lock was written\n"
-    again = call("install", environ=NO_CACHE)
+    again = call("install")
     assert (again.code, again.out.count("unchanged  modules/"), again.err) == (0, 2, "")
 
 
 def test_as_json(project: Project) -> None:
-    done = call("install", "net", "--json", environ=NO_CACHE).object
+    done = call("install", "net", "--json").object
     assert [(module["name"], module["action"], module["subdir"]) for module in done["modules"]] == [
         ("net", "installed", "")
     ]
@@ -42,31 +35,31 @@ def test_as_json(project: Project) -> None:
 
 def test_failures_decide_the_exit_code(project: Project) -> None:
     project.wants(net="./src//net", none="./none")
-    failed = call("install", environ=NO_CACHE)
+    failed = call("install")
     assert (failed.code, failed.out) == (1, "installed  modules/net  ./src//net\n")
     assert failed.err.startswith("error: none: there is nothing at ")
 
 
 def test_locked(project: Project) -> None:
-    refused = call("install", "--locked", environ=NO_CACHE)
+    refused = call("install", "--locked")
     assert (refused.code, refused.out) == (5, "")
     assert "getmodules.lock does not say what the manifest says: there is no getmodules.lock" in refused.err
 
 
 def test_quiet(project: Project) -> None:
-    assert call("install", "-q", environ=NO_CACHE)[:] == (0, "", "")
+    assert call("install", "-q")[:] == (0, "", "")
 
 
 def test_force(project: Project) -> None:
-    call("install", environ=NO_CACHE)
+    call("install")
     project.write("modules/net/net.tf", "mine")
-    refused = call("install", environ=NO_CACHE)
+    refused = call("install")
     assert (refused.code, "modified net.tf" in refused.err) == (1, True)
-    assert call("install", "--force", environ=NO_CACHE).code == 0
+    assert call("install", "--force").code == 0
     assert project.tree("modules/net") == {"net.tf": b"# net\n"}
 
 
 def test_nobody_is_asked_for_a_frozen_project(project: Project) -> None:
-    call("lock", environ=NO_CACHE)
+    call("lock")
     project.manifest.unlink()
-    assert call("install", "--frozen", "--offline", environ=NO_CACHE).code == 0
+    assert call("install", "--frozen", "--offline").code == 0

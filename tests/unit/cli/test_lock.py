@@ -2,58 +2,52 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.commandline import call
 from tests.projects import Project
 
-NO_CACHE = {"GETMODULES_CACHE_DIR": ""}
-
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    made = Project(tmp_path / "project")
-    made.wants(net="./src//net")
-    monkeypatch.chdir(made.directory)
-    return made
+def project(project: Project) -> Project:
+    project.wants(net="./src//net")
+    return project
 
 
 def test_what_changed(project: Project) -> None:
-    assert call("lock", environ=NO_CACHE)[:] == (0, "new  net  ./src//net\n", "")
-    assert call("lock", environ=NO_CACHE).out == "nothing to change: the lock is up to date\n"
+    assert call("lock")[:] == (0, "new  net  ./src//net\n", "")
+    assert call("lock").out == "nothing to change: the lock is up to date\n"
     project.wants(other="./src")
-    assert call("lock", environ=NO_CACHE).out == "removed  net    ./src//net\nnew      other  ./src\n"
+    assert call("lock").out == "removed  net    ./src//net\nnew      other  ./src\n"
 
 
 def test_a_manifest_without_modules(project: Project) -> None:
     project.wants("# none yet\n")
     said = "nothing to lock: the manifest has no modules"
-    first = call("lock", environ=NO_CACHE)
+    first = call("lock")
     assert (first.code, first.err) == (0, "")
     assert first.out.startswith(f"{said}; getmodules.lock says so")
     assert project.has_lock
-    assert call("lock", environ=NO_CACHE)[:] == (0, f"{said}\n", "")
+    assert call("lock")[:] == (0, f"{said}\n", "")
     for option, what in (("--locked", "manifest"), ("--frozen", "lock")):
-        told = call("install", option, environ=NO_CACHE)
+        told = call("install", option)
         assert told[:] == (0, f"nothing to install: the {what} has no modules\n", "")
-    assert call("verify", environ=NO_CACHE)[:] == (0, "nothing to verify: the lock has no modules\n", "")
+    assert call("verify")[:] == (0, "nothing to verify: the lock has no modules\n", "")
     for command in ("lock", "install", "verify"):
-        assert call(command, "-q", environ=NO_CACHE)[:] == (0, "", "")
+        assert call(command, "-q")[:] == (0, "", "")
 
 
 def test_a_lock_that_only_looks_different_is_brought_into_its_form(project: Project) -> None:
-    call("lock", environ=NO_CACHE)
+    call("lock")
     lock = project.lock
     project.write("getmodules.lock", lock + "\n# mine\n")
-    told = call("lock", environ=NO_CACHE)
+    told = call("lock")
     assert told[:] == (0, "no module has changed; getmodules.lock was brought into its usual form\n", "")
     assert project.lock == lock
 
 
 def test_as_json(project: Project) -> None:
-    done = call("lock", "--json", environ=NO_CACHE).object
+    done = call("lock", "--json").object
     assert (done["written"], done["errors"]) == (True, [])
     assert [(module["name"], module["change"], module["selected"]) for module in done["modules"]] == [
         ("net", "new", None)
@@ -62,37 +56,37 @@ def test_as_json(project: Project) -> None:
 
 def test_nothing_is_said_to_be_done_where_something_failed(project: Project) -> None:
     project.wants(net="./src//net", none="./none")
-    failed = call("lock", environ=NO_CACHE)
+    failed = call("lock")
     assert (failed.code, failed.out) == (1, "")
     assert "error: none: " in failed.err
     assert not project.has_lock
 
 
 def test_upgrade(project: Project) -> None:
-    call("lock", environ=NO_CACHE)
+    call("lock")
     project.write("src/net/net.tf", "newer")
-    assert call("lock", environ=NO_CACHE).out.startswith("nothing")
-    assert call("lock", "--upgrade", "net", environ=NO_CACHE).out == "changed  net  ./src//net\n"
-    assert call("lock", "--upgrade", environ=NO_CACHE).out.startswith("nothing")
-    wrong = call("lock", "net", environ=NO_CACHE)
+    assert call("lock").out.startswith("nothing")
+    assert call("lock", "--upgrade", "net").out == "changed  net  ./src//net\n"
+    assert call("lock", "--upgrade").out.startswith("nothing")
+    wrong = call("lock", "net")
     assert (wrong.code, "names are for --upgrade" in wrong.err) == (2, True)
 
 
 def test_check(project: Project) -> None:
     stale = "stale  there is no getmodules.lock\nstale  net is new\n"
-    assert call("lock", "--check", environ=NO_CACHE)[:] == (5, stale, "")
-    call("lock", environ=NO_CACHE)
-    assert call("lock", "--check", environ=NO_CACHE)[:] == (0, "the lock is up to date\n", "")
+    assert call("lock", "--check")[:] == (5, stale, "")
+    call("lock")
+    assert call("lock", "--check")[:] == (0, "the lock is up to date\n", "")
     project.write("src/net/net.tf", "newer")
-    moved = call("lock", "--check", environ=NO_CACHE)
+    moved = call("lock", "--check")
     assert (moved.code, moved.out.startswith("moved  net: locked h1:")) == (5, True)
-    (found,) = call("lock", "--check", "--json", environ=NO_CACHE).object["moved"]
+    (found,) = call("lock", "--check", "--json").object["moved"]
     assert found["source"] == "./src//net"
     assert found["locked"] != found["now"]
 
 
 def test_a_check_that_failed(project: Project) -> None:
-    call("lock", environ=NO_CACHE)
+    call("lock")
     (project.directory / "src").rename(project.directory / "gone")
-    failed = call("lock", "--check", environ=NO_CACHE)
+    failed = call("lock", "--check")
     assert (failed.code, failed.out, "error: net: " in failed.err) == (1, "", True)

@@ -12,14 +12,9 @@ from getmodules.cli.options import Parser, add_network
 from getmodules.cli.render import Console
 from getmodules.errors import ConfigError
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority, make_authority
+from tests.certificates import Authority
 from tests.commandline import call
 from tests.refusals import refusal
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 def _options(*argv: str) -> argparse.Namespace:

@@ -23,7 +23,7 @@ def _parser() -> subject.Parser:
     parser.add_argument("things", nargs="+")
     parser.add_argument("--colour")
     parser.add_argument("--number", type=int)
-    subject.add_quiet_and_verbose(parser)
+    subject.add_output(parser)
     return parser
 
 

@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from getmodules.testing import Registry
 from tests.commandline import call
 from tests.projects import Project
-
-NO_CACHE = {"GETMODULES_CACHE_DIR": ""}
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    made = Project(tmp_path / "project")
-    monkeypatch.chdir(made.directory)
-    return made
 
 
 def test_what_is_told(project: Project) -> None:
@@ -27,16 +14,16 @@ def test_what_is_told(project: Project) -> None:
         project.wants(
             f'[modules.vpc]\nsource = "{repository}"\nversion = "~> 1.0"\n', tag=f"{repository}?tag=1.0.0", src="./src"
         )
-        call("lock", environ=NO_CACHE)
-        assert call("outdated", environ=NO_CACHE)[:] == (0, "everything is up to date\n", "")
+        call("lock")
+        assert call("outdated")[:] == (0, "everything is up to date\n", "")
         for version in ("1.1.0", "2.0.0"):
             registry.push_module("acme/vpc", version, {"main.tf": version})
-        assert call("outdated", environ=NO_CACHE)[:] == (
+        assert call("outdated")[:] == (
             0,
             "vpc: 1.0.0 -> 1.1.0, and 2.0.0 exists\ntag: 1.0.0, and 2.0.0 exists\n",
             "",
         )
-        modules = call("outdated", "--json", environ=NO_CACHE).object["modules"]
+        modules = call("outdated", "--json").object["modules"]
         assert {module["name"]: (module["newest"], module["latest"]) for module in modules} == {
             "vpc": ("1.1.0", "2.0.0"),
             "tag": (None, "2.0.0"),
@@ -45,10 +32,10 @@ def test_what_is_told(project: Project) -> None:
 
 def test_what_moved(project: Project) -> None:
     project.wants(src="./src")
-    call("lock", environ=NO_CACHE)
+    call("lock")
     project.write("src/main.tf", "newer")
-    moved = call("outdated", environ=NO_CACHE)
+    moved = call("outdated")
     assert (moved.code, moved.out.startswith("src: moved from h1:")) == (0, True)
     (project.directory / "src").rename(project.directory / "gone")
-    failed = call("outdated", environ=NO_CACHE)
+    failed = call("outdated")
     assert (failed.code, failed.out, "error: src: " in failed.err) == (1, "", True)

@@ -14,14 +14,9 @@ from getmodules import Client, Phase, Progress
 from getmodules.cli import interrupt, progress as subject
 from getmodules.cli.render import Console, cells
 from getmodules.errors import ConfigError, PluginContractError
-from tests.commandline import call, make_plugin
+from tests.commandline import Terminal, call, make_plugin
 
 PACKAGE = "https://example.com/a/b/vpc.zip"
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 class Clock:

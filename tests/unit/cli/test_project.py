@@ -17,7 +17,7 @@ from tests.refusals import refusal
 
 def _options(*argv: str) -> argparse.Namespace:
     parser = Parser(usage="x", description="x", epilog="x")
-    subject.add_project(parser)
+    subject.add_project_work(parser)
     return parser.parse(argv, Console(stdout=io.StringIO(), stderr=io.StringIO(), environ={}))
 
 

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from tests.commandline import call
 from tests.projects import Project
 
 
-def test_removing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    project = Project(tmp_path / "project")
-    monkeypatch.chdir(project.directory)
+def test_removing(project: Project) -> None:
     refused = call("remove", "net")
     assert (refused.code, "there is no" in refused.err) == (2, True)
     project.wants("# mine", net="./src//net", src="./src", zip="./pkg.zip")

@@ -15,11 +15,7 @@ import pytest
 from getmodules.cli import render as subject
 from getmodules.cli.render import Console, OutputError, ReaderGoneError
 from getmodules.errors import ConfigError, NotFoundError
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+from tests.commandline import Terminal
 
 
 class Broken(io.StringIO):

@@ -11,12 +11,8 @@ import pytest
 
 from getmodules.cli.render import Console
 from getmodules.errors import ConfigError
+from tests.commandline import Terminal
 from tests.refusals import refusal, words_of
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def console(stdin: io.StringIO | None, stderr: io.StringIO | None = None) -> Console:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from tests.commandline import call
 from tests.projects import Project
 
 
-def test_packages_and_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    project = Project(tmp_path / "project")
-    monkeypatch.chdir(project.directory)
+def test_packages_and_modules(project: Project) -> None:
     refused = call("tree")
     assert (refused.code, refused.out) == (5, "")
     project.wants(a="./pkg.zip", b="./pkg.zip//net", c="./src")

@@ -10,20 +10,16 @@ import pytest
 from tests.commandline import call
 from tests.projects import Project
 
-NO_CACHE = {"GETMODULES_CACHE_DIR": ""}
-
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    made = Project(tmp_path / "project")
-    made.wants(net="./src//net", packed="./pkg.zip", whole="./src")
-    monkeypatch.chdir(made.directory)
-    assert made.client.install(made.directory).failures == ()
-    return made
+def project(project: Project) -> Project:
+    project.wants(net="./src//net", packed="./pkg.zip", whole="./src")
+    assert project.client.install(project.directory).failures == ()
+    return project
 
 
 def test_all_is_well(project: Project) -> None:
-    done = call("verify", environ=NO_CACHE)
+    done = call("verify")
     assert done[:] == (0, "ok        modules/net\nok        modules/packed\nok        modules/whole\n", "")
 
 
@@ -32,7 +28,7 @@ def test_what_is_wrong(project: Project) -> None:
     project.write("modules/packed/main.tf", "mine")
     project.write("modules/packed/new\x1b[2J.tf", "mine")
     (project.directory / "modules/packed/net/net.tf").unlink()
-    found = call("verify", environ=NO_CACHE)
+    found = call("verify")
     assert found.out == (
         "missing   modules/net\n"
         "modified  modules/packed\n"
@@ -42,14 +38,14 @@ def test_what_is_wrong(project: Project) -> None:
         "ok        modules/whole\n"
     )
     assert (found.code, found.err) == (3, "")
-    assert "ok" not in call("verify", "-q", environ=NO_CACHE).out
-    modules = call("verify", "--json", environ=NO_CACHE).object["modules"]
+    assert "ok" not in call("verify", "-q").out
+    modules = call("verify", "--json").object["modules"]
     assert [(module["name"], module["state"], module["missing"]) for module in modules] == [
         ("net", "missing", None),
         ("packed", "modified", ["net/net.tf"]),
         ("whole", "ok", None),
     ]
-    assert call("verify", "whole", environ=NO_CACHE).code == 0
+    assert call("verify", "whole").code == 0
 
 
 def test_what_cannot_be_compared_is_a_finding_of_its_module(project: Project, tmp_path: Path) -> None:
@@ -57,11 +53,11 @@ def test_what_cannot_be_compared_is_a_finding_of_its_module(project: Project, tm
     assert project.client.install(project.directory).failures == ()
     (project.directory / "linked").rename(tmp_path / "elsewhere")
     (project.directory / "linked").symlink_to(tmp_path / "elsewhere")
-    found = call("verify", environ=NO_CACHE)
+    found = call("verify")
     assert (found.code, found.out) == (3, "modified  linked/net\nok        modules/whole\n")
     assert "error: net: the destination linked/net lies behind a link" in found.err
     assert "hint: replace the link" in found.err
-    told = call("verify", "--json", environ=NO_CACHE)
+    told = call("verify", "--json")
     assert told.code == 3
     assert [module["error"] and module["error"]["code"] for module in told.object["modules"]] == [
         "install/protected",

@@ -24,7 +24,7 @@ from tests.fakes import FILES, OTHER_SHA256, ZIP, ZIP_SHA256, installed_files
 from tests.gitplaces import Notices
 from tests.refusals import refusal
 from tests.sites import first_party
-from tests.snapshots import snapshot
+from tests.snapshots import snapshot, write_tree
 
 
 @pytest.fixture
@@ -36,10 +36,7 @@ def client() -> Client:
 def source(tmp_path: Path) -> Path:
     """A directory with an archive, a checksum file and a module."""
     root = tmp_path / "source"
-    for name, content in FILES.items():
-        (root / "module" / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / "module" / name).write_bytes(content)
-    (root / "module" / ".hidden").write_bytes(b"dot")
+    write_tree(root / "module", {**FILES, ".hidden": b"dot"})
     (root / "vpc.zip").write_bytes(ZIP)
     (root / "SHA256SUMS").write_text(f"{OTHER_SHA256}  other.zip\n{ZIP_SHA256}  vpc.zip\n")
     (root / "main.tf").write_bytes(b"# alone\n")

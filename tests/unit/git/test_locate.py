@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from getmodules import NotFoundError, Progress
+from getmodules import NotFoundError
 from getmodules.git.locate import Located, locate, refs_of, workshop_key
 from getmodules.git.remote import Remote
 from getmodules.ports import Context
 from getmodules.url import check_url
 from tests.contexts import a_context
+from tests.fakes import Notices
 from tests.gitrepos import Repository, colliding
 from tests.refusals import refusal
 from tests.tools import need
@@ -76,18 +77,13 @@ def test_an_ambiguous_id(repository: Repository, context: Context) -> None:
 
 
 def test_a_tag_and_a_branch_of_one_name(repository: Repository, tmp_path: Path) -> None:
-    said: list[str] = []
-
-    class Listening(Progress):
-        def notice(self, package: str, message: str) -> None:
-            said.append(message)
-
-    more: dict[str, Any] = {"progress": Listening(), "environ": {"PATH": os.environ["PATH"]}}
+    notices = Notices()
+    more: dict[str, Any] = {"progress": notices, "environ": {"PATH": os.environ["PATH"]}}
     first = repository.commit_files({"a": b"1"})
     repository.branch(repository.commit_files({"a": b"2"}, first), "both")
     repository.tag(first, "both")
     assert locate(remote(repository), "both", a_context(tmp_path, **more)).commit == first
-    assert "tag" in said[0]
+    assert "tag" in notices.said[0]
 
 
 def test_a_workshop_is_named_without_a_password() -> None:

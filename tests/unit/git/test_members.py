@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from getmodules import Kind, LimitExceededError, NotFoundError, Progress, UnsafeContentError
+from getmodules import Kind, LimitExceededError, NotFoundError, UnsafeContentError
 from getmodules.git import members as under_test
 from getmodules.git.fetch import Aim, Budget
 from getmodules.git.members import RepositoryMembers
@@ -15,17 +15,10 @@ from getmodules.git.package import Package, Tools
 from getmodules.git.remote import Remote
 from getmodules.git.walk import Selection
 from getmodules.url import check_url
+from tests.fakes import Notices
 from tests.gitrepos import Gitlink, Link, Program, Repository, lfs_pointer, modules
 from tests.refusals import refusal
 from tests.unit.git.stores import a_git
-
-
-class Notices(Progress):
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def notice(self, package: str, message: str) -> None:
-        self.said.append(message)
 
 
 class Place:

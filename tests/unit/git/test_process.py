@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,9 +14,10 @@ import pytest
 from getmodules import InstallError, LimitExceededError, Limits, NetworkError
 from getmodules.deadline import Deadline
 from getmodules.git import process as under_test
-from getmodules.git.process import Patience, collect, kill
+from getmodules.git.process import Patience, collect
 from tests.contexts import a_context
 from tests.refusals import refusal
+from tests.waiting import is_alive, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shell is needed")
 Start = Callable[..., "subprocess.Popen[bytes]"]
@@ -37,14 +37,6 @@ def start() -> Iterator[Start]:
     yield shell
     for process in started:
         assert process.poll() is not None, "it was left behind"
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(") ")[2][0]
-    except OSError:
-        return False
-    return state != "Z"
 
 
 def test_all_that_it_says(start: Start) -> None:
@@ -70,10 +62,8 @@ def test_an_end_of_time_takes_its_children_along(start: Start, tmp_path: Path) -
     context = a_context(limits=Limits(seconds=1), deadline=Deadline.after(1))
     script = f"sleep 1000 & echo $! > {note}; wait"
     refusal(NetworkError, "network/timeout", collect, start(script), context)
-    deadline = time.monotonic() + 20
-    while is_alive(int(note.read_text(encoding="ascii"))):
-        assert time.monotonic() < deadline, "the child lives on"
-        time.sleep(0.02)
+    child = int(note.read_text(encoding="ascii"))
+    wait_until(lambda: not is_alive(child), "the child lives on")
 
 
 def test_who_cancels_does_not_wait(start: Start) -> None:
@@ -124,13 +114,6 @@ def test_output_that_a_child_keeps_open_is_not_waited_for(start: Start, tmp_path
     note = tmp_path / "pid"
     assert collect(start(f"sleep 1000 & echo $! > {note}; echo done"), a_context()).output == b"done\n"
     os.kill(int(note.read_text(encoding="ascii")), 9)
-
-
-def test_what_has_ended_is_not_killed(start: Start) -> None:
-    process = start("exit 5")
-    process.communicate()
-    kill(process)
-    assert process.returncode == 5
 
 
 def test_an_error_while_listening_ends_it(start: Start) -> None:

@@ -13,16 +13,11 @@ from getmodules.net.certificates import unusable_file
 from getmodules.net.network import ClientNetwork
 from getmodules.net.session import Call
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority, make_authority
+from tests.certificates import Authority
 from tests.contexts import a_context
 from tests.refusals import refusal
 from tests.servers import serving
 from tests.tools import need
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 def settings(authority: Authority, **more: Any) -> NetSettings:

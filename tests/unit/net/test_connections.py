@@ -17,7 +17,7 @@ from getmodules.testing import Registry
 from tests.certificates import make_authority
 from tests.contexts import a_context
 from tests.refusals import refusal
-from tests.servers import Connection, Received, serving
+from tests.servers import Connection, Received, replying, serving
 
 
 class RefusedError(GetModulesError):
@@ -28,8 +28,7 @@ def refuse(address: str) -> None:
     raise RefusedError(address)
 
 
-def ok(connection: Connection, _: Received) -> bool:
-    return connection.reply("200 OK", b"body")
+ok = replying("200 OK", b"body")
 
 
 def get(network: ClientNetwork, url: str, **more: Any) -> bytes:

@@ -15,7 +15,7 @@ from getmodules.net.session import Call
 from getmodules.net.settings import NetSettings
 from getmodules.ports import Context
 from tests.contexts import a_context
-from tests.servers import Connection, Received, serving
+from tests.servers import replying, serving
 
 
 @pytest.fixture
@@ -23,8 +23,7 @@ def context(tmp_path: Path) -> Context:
     return a_context(tmp_path)
 
 
-def ok(connection: Connection, _: Received) -> bool:
-    return connection.reply("200 OK", b"body")
+ok = replying("200 OK", b"body")
 
 
 def test_all_threads_get_one_session() -> None:

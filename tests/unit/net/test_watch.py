@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -14,6 +13,7 @@ from getmodules.net import watch as watching
 from getmodules.net.settings import NetSettings
 from getmodules.net.watch import Guardian, Watch
 from tests.contexts import a_context
+from tests.waiting import wait_until
 
 SETTINGS = NetSettings(connect_seconds=1, silence_seconds=2, rate_window_seconds=10, rate_window_bytes=1000)
 
@@ -179,13 +179,6 @@ def test_a_connection_that_is_gone_already_is_no_problem(clock: Clock) -> None:
 
 def guardians() -> int:
     return sum(thread.name == "getmodules-guardian" for thread in threading.enumerate())
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 def test_the_guardian_comes_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from getmodules.net.websource import WebSource
 from tests.contexts import a_context
 from tests.fakes import ZIP
 from tests.refusals import refusal, words_of
-from tests.servers import Answer, Connection, Received, Server, serving
+from tests.servers import Answer, Connection, Received, Server, replying, serving
 from tests.unit.net.test_wire import QUICK
 
 
@@ -46,10 +46,6 @@ def asking(answer: Answer) -> Iterator[tuple[Server, Any]]:
             yield server, ask
     finally:
         network.close()
-
-
-def replying(status: str, body: bytes = b"", **headers: str) -> Answer:
-    return lambda connection, _: connection.reply(status, body, **headers)
 
 
 def read(blob: Any) -> bytes:

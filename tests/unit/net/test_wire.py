@@ -14,7 +14,8 @@ from getmodules.errors import GetModulesError
 from getmodules.net.settings import NetSettings
 from getmodules.net.wire import Wire
 from tests.contexts import a_context
-from tests.servers import Answer, Connection, Received, serving
+from tests.servers import Answer, Connection, Received, serving, silent
+from tests.waiting import wait_until
 
 #: Patient enough for a busy machine, impatient enough for a test.
 QUICK = NetSettings(
@@ -76,11 +77,6 @@ def raw(text: str, then: str = "") -> Answer:
         return False
 
     return answer
-
-
-def silent(connection: Connection, _: Received) -> bool:
-    connection.sleep(60)
-    return False
 
 
 def slow_headers(connection: Connection, _: Received) -> bool:
@@ -245,10 +241,7 @@ def test_an_address_is_checked_before_it_is_connected_to() -> None:
 
 def test_no_thread_and_no_socket_is_left() -> None:
     fetch(lambda connection, _: connection.reply("200 OK", BODY))
-    deadline = time.monotonic() + 10
-    while any(thread.name == "getmodules-guardian" for thread in threading.enumerate()):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until(lambda: all(thread.name != "getmodules-guardian" for thread in threading.enumerate()))
 
 
 @pytest.mark.parametrize(

@@ -15,17 +15,12 @@ from getmodules.errors import AuthenticationError, FetchError, GetModulesError, 
 from getmodules.net.network import ClientNetwork
 from getmodules.net.session import Call
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority, make_authority
+from tests.certificates import Authority
 from tests.contexts import a_context
 from tests.refusals import refusal, words_of
 from tests.servers import Answer, Connection, Received, Server, serving
 
 GRANTED = "Basic " + base64.b64encode(b"ada:hunter2").decode()
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 def pump(source: socket.socket, target: socket.socket) -> None:

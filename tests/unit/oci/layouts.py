@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tarfile
 from pathlib import Path
 from typing import Any
 
-from getmodules.oci.repository import OCI_MANIFEST
+from getmodules.oci.repository import OCI_MANIFEST, RawManifest
 
 REF_NAME = "org.opencontainers.image.ref.name"
 
@@ -23,6 +24,13 @@ def encoded(document: object) -> bytes:
 def a_manifest(**more: Any) -> bytes:
     config = {"mediaType": "application/vnd.oci.empty.v1+json", "digest": sha256(b"{}"), "size": 2}
     return encoded({"schemaVersion": 2, "mediaType": OCI_MANIFEST, "config": config, "layers": [], **more})
+
+
+ONE, TWO, THREE = a_manifest(), a_manifest(n=2), a_manifest(n=3)
+
+
+def raw(body: bytes, media_type: str = OCI_MANIFEST) -> RawManifest:
+    return RawManifest(media_type=media_type, body=body)
 
 
 class HandMade:
@@ -60,3 +68,9 @@ class HandMade:
 
     def read_index(self) -> Any:
         return json.loads((self.path / "index.json").read_bytes())
+
+
+def packed(made: HandMade, tar: Path, prefix: str = "") -> Path:
+    with tarfile.open(tar, "w") as archive:
+        archive.add(made.path, prefix or ".")
+    return tar

@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+from getmodules.oci.worktree import select
+from getmodules.ports import Context
+from tests.contexts import a_context
+from tests.fakes import Notices
+from tests.snapshots import write_tree
+
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+FILES = {"main.tf": "# main\n", "sub/a.tf": "# a\n", ".gitignore": "*.log\n"}
 
 ENVIRON = {
     "PATH": os.environ.get("PATH", ""),
@@ -24,13 +37,18 @@ def git(directory: Path, *arguments: str) -> bytes:
 def repository(directory: Path, files: dict[str, str]) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     git(directory, "init", "-q", "-b", "main")
-    write(directory, files)
+    write_tree(directory, files)
     git(directory, "add", "-A")
     git(directory, "commit", "-q", "-m", "first")
     return directory
 
 
-def write(directory: Path, files: dict[str, str]) -> None:
-    for name, content in files.items():
-        (directory / name).parent.mkdir(parents=True, exist_ok=True)
-        (directory / name).write_text(content)
+def context_with(tmp_path: Path, **more: Any) -> tuple[Context, list[str]]:
+    """A context, and what is said in it."""
+    notices = Notices()
+    return a_context(tmp_path, progress=notices, **{"environ": ENVIRON, **more}), notices.said
+
+
+def names(directory: Path, context: Context) -> set[str]:
+    """What of ``directory`` would be published."""
+    return {member.name for member in select(directory, context).members}

@@ -33,9 +33,8 @@ from getmodules.oci.repository import MANIFEST_BYTES, OCI_INDEX, OCI_MANIFEST, D
 from getmodules.ports import Context, Credential
 from getmodules.redact import Secret
 from getmodules.testing import Access, Behaviour, Registry, User, artifact, module_package
-from tests.contexts import a_context
 from tests.refusals import refusal, words_of
-from tests.servers import Answer, Connection, Received, Server, serving
+from tests.servers import Answer, Connection, Received, Server, replying, serving
 
 pytest_plugins = ["getmodules.testing.fixtures"]
 
@@ -43,11 +42,6 @@ SETTINGS = NetSettings(connect_seconds=2, silence_seconds=2, backoff_seconds=0.0
 PACKAGE = module_package({"main.tf": "# main\n"})
 DIGEST = Digest("sha256", hashlib.sha256(b"x").hexdigest())
 ADA = Credential(secret=Secret("s3cr3t-p4ss"), username="ada", found_in="test")
-
-
-@pytest.fixture
-def context(tmp_path: Path) -> Context:
-    return a_context(tmp_path)
 
 
 @dataclass
@@ -74,10 +68,6 @@ def against(
 ) -> Iterator[tuple[Server, Asking]]:
     with serving(answer, host=host) as server, client_of(server.url, credential) as asking:
         yield server, asking
-
-
-def reply(status: str, body: bytes = b"", **headers: str) -> Answer:
-    return lambda connection, _: connection.reply(status, body, **headers)
 
 
 # ------------------------------------------------------------------------------------------------- oras-py
@@ -138,21 +128,21 @@ def test_manifest_and_blob(context: Context, host: str) -> None:
 
 
 def test_a_media_type_is_had_without_its_parameters(context: Context) -> None:
-    with against(reply("200 OK", b"{}", Content_Type=f"{OCI_MANIFEST} ; charset=utf-8")) as (_, asking):
+    with against(replying("200 OK", b"{}", Content_Type=f"{OCI_MANIFEST} ; charset=utf-8")) as (_, asking):
         assert asking.client.manifest("1", context).media_type == OCI_MANIFEST
 
 
 @pytest.mark.parametrize(
     ("answer", "kind", "code"),
     [
-        pytest.param(reply("204 No Content"), NetworkError, "network", id="204"),
-        pytest.param(reply("206 Partial", b"{}"), NetworkError, "network", id="206"),
-        pytest.param(reply("304 Not Modified"), NetworkError, "network", id="304"),
-        pytest.param(reply("404 No"), NotFoundError, "not-found", id="404"),
+        pytest.param(replying("204 No Content"), NetworkError, "network", id="204"),
+        pytest.param(replying("206 Partial", b"{}"), NetworkError, "network", id="206"),
+        pytest.param(replying("304 Not Modified"), NetworkError, "network", id="304"),
+        pytest.param(replying("404 No"), NotFoundError, "not-found", id="404"),
         pytest.param(
-            reply("200 OK", b" " * (MANIFEST_BYTES + 1)), LimitExceededError, "limit-exceeded/metadata", id="huge"
+            replying("200 OK", b" " * (MANIFEST_BYTES + 1)), LimitExceededError, "limit-exceeded/metadata", id="huge"
         ),
-        pytest.param(reply("401 No"), AuthenticationError, "authentication", id="401 without a challenge"),
+        pytest.param(replying("401 No"), AuthenticationError, "authentication", id="401 without a challenge"),
     ],
 )
 def test_what_is_no_manifest(context: Context, answer: Answer, kind: type[GetModulesError], code: str) -> None:
@@ -172,7 +162,7 @@ def test_what_is_no_manifest(context: Context, answer: Answer, kind: type[GetMod
     ],
 )
 def test_what_an_error_says(context: Context, body: bytes, said: str) -> None:
-    with against(reply("404 No", body)) as (_, asking):
+    with against(replying("404 No", body)) as (_, asking):
         assert refusal(NotFoundError, "not-found", asking.client.manifest, "1", context).message.endswith(said)
 
 
@@ -218,9 +208,9 @@ def test_an_ended_token_is_renewed_within_the_request(context: Context) -> None:
 
 
 def test_a_refusal_after_a_redirect_is_never_answered(context: Context) -> None:
-    challenge = reply("401 No", b"", WWW_Authenticate='Basic realm="x"')
+    challenge = replying("401 No", b"", WWW_Authenticate='Basic realm="x"')
     with serving(challenge, host="127.0.0.2") as elsewhere:
-        moved = reply("307 Moved", b"", Location=f"{elsewhere.url}/x")
+        moved = replying("307 Moved", b"", Location=f"{elsewhere.url}/x")
         with against(moved, ADA) as (server, asking):
             refusal(AuthenticationError, "authentication", asking.client.manifest, "1", context)
         assert (len(server.received), len(elsewhere.received)) == (1, 1)
@@ -228,7 +218,7 @@ def test_a_refusal_after_a_redirect_is_never_answered(context: Context) -> None:
 
 
 def test_who_is_refused_again_and_again_gives_up(context: Context) -> None:
-    with against(reply("401 No", b"", WWW_Authenticate='Basic realm="x"'), ADA) as (server, asking):
+    with against(replying("401 No", b"", WWW_Authenticate='Basic realm="x"'), ADA) as (server, asking):
         error = refusal(AuthenticationError, "authentication", asking.client.manifest, "1", context)
         assert len(server.received) == 2
     assert "refused" in str(error.hint)
@@ -250,7 +240,7 @@ def test_who_is_refused_again_and_again_gives_up(context: Context) -> None:
     ],
 )
 def test_a_warning_is_shown(context: Context, header: str, said: list[str]) -> None:
-    with against(reply("200 OK", b"{}", Warning=header)) as (server, asking):
+    with against(replying("200 OK", b"{}", Warning=header)) as (server, asking):
         asking.client.manifest("1", context)
         assert asking.notices == [f"127.0.0.1:{server.port}: {each}" for each in said]
 
@@ -369,7 +359,7 @@ def test_a_link_that_is_no_address(context: Context, target: str) -> None:
     ],
 )
 def test_a_list_of_tags(context: Context, body: bytes, expected: list[str]) -> None:
-    with against(reply("200 OK", body)) as (_, asking):
+    with against(replying("200 OK", body)) as (_, asking):
         assert list(asking.client.tags(context)) == expected
 
 
@@ -385,7 +375,7 @@ def test_a_list_of_tags(context: Context, body: bytes, expected: list[str]) -> N
 )
 @pytest.mark.parametrize("what", ["tags", "referrers"])
 def test_a_list_that_is_none(context: Context, body: bytes, kind: type[GetModulesError], code: str, what: str) -> None:
-    with against(reply("200 OK", body)) as (_, asking):
+    with against(replying("200 OK", body)) as (_, asking):
         ask: Callable[[], Any] = {
             "tags": lambda: list(asking.client.tags(context)),
             "referrers": lambda: asking.client.referrers(DIGEST, context),
@@ -420,7 +410,7 @@ def test_referrers_by_the_fallback_tag(context: Context) -> None:
 @pytest.mark.parametrize("status", ["409 Conflict", "412 Precondition Failed"])
 def test_a_tag_that_the_registry_keeps(context: Context, status: str) -> None:
     manifest = RawManifest(media_type=OCI_MANIFEST, body=PACKAGE.manifest)
-    with against(reply(status, b'{"errors":[{"code":"TAG_IMMUTABLE"}]}')) as (server, asking):
+    with against(replying(status, b'{"errors":[{"code":"TAG_IMMUTABLE"}]}')) as (server, asking):
         put = asking.client.for_publishing().put_manifest
         error = refusal(DestinationExistsError, "destination-exists", put, "1.0", manifest, context, replace=True)
         assert "TAG_IMMUTABLE" in error.message

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import base64
 import json
 import os
 import sys
@@ -15,7 +14,7 @@ import pytest
 from getmodules.errors import AuthenticationError, ConfigError, ToolMissingError
 from getmodules.oci.dockerconfig import KEEP_SECONDS, DockerCredentials
 from getmodules.oci.helperprocess import Answer, Run, run_helper
-from tests.credhelpers import Helpers
+from tests.credhelpers import Helpers, auth_entry
 from tests.processes import become_ordinary, run
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the places are Linux's")
@@ -31,7 +30,7 @@ NAMED, ENV, RUNTIME, CONFIG, DOCKER, LEGACY = (
 
 
 def entry(user: str, password: str = "pw") -> dict[str, str]:
-    return {"auth": base64.b64encode(f"{user}:{password}".encode()).decode()}
+    return auth_entry(user, password)
 
 
 class Machine:

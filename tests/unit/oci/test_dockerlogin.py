@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import base64
 import json
 import os
 import shutil
@@ -15,7 +14,7 @@ from getmodules.errors import AuthenticationError, ConfigError, GetModulesError,
 from getmodules.oci.dockerconfig import DockerCredentials
 from getmodules.oci.dockerlogin import DockerLogin
 from getmodules.redact import Secret
-from tests.credhelpers import Helpers
+from tests.credhelpers import Helpers, auth_entry
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the fakes are shell scripts")
 
@@ -23,7 +22,7 @@ SECRET = "hunter2:ü"
 
 
 def entry(user: str, password: str = SECRET) -> dict[str, str]:
-    return {"auth": base64.b64encode(f"{user}:{password}".encode()).decode()}
+    return auth_entry(user, password)
 
 
 class Home:

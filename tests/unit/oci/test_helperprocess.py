@@ -4,7 +4,6 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from getmodules.errors import AuthenticationError
 from getmodules.oci.helperprocess import OUTPUT_BYTES, Answer, run_helper
 from tests.credhelpers import Helpers
+from tests.waiting import is_alive, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the fakes are shell scripts")
 
@@ -24,27 +24,6 @@ def helpers(tmp_path: Path) -> Helpers:
 def run(helpers: Helpers, body: str, given: bytes = b"ghcr.io", seconds: float = 20, **environ: str) -> Answer:
     program = helpers.script("x", body)
     return run_helper((str(program), "get"), given, {"PATH": helpers.path, **environ}, seconds=seconds)
-
-
-def eventually(holds: Callable[[], bool]) -> bool:
-    expires = time.monotonic() + 10
-    while not holds() and time.monotonic() < expires:
-        time.sleep(0.02)
-    return holds()
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        pass
-    else:
-        return state != "Z"
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return not sys.platform.startswith("linux")
 
 
 @pytest.mark.parametrize(
@@ -91,8 +70,8 @@ def test_a_helper_that_hangs_is_killed_with_its_children(helpers: Helpers) -> No
     assert "docker-credential-x did not answer within 0.5 seconds" in caught.value.message
     for name in ("pid", "child"):
         pid = int((helpers.directory / name).read_text())
-        assert eventually(lambda pid=pid: not is_alive(pid)), name
-    assert eventually(lambda: threading.active_count() == threads)
+        wait_until(lambda pid=pid: not is_alive(pid), f"{name} lives on")
+    wait_until(lambda: threading.active_count() == threads, "a thread is left")
 
 
 def test_an_agent_that_stays_behind_does_not_delay_the_answer(helpers: Helpers) -> None:

@@ -16,8 +16,9 @@ from getmodules.oci import inspect as inspecting
 from getmodules.oci.inspect import inspect, tags
 from getmodules.oci.repository import OCI_MANIFEST, Descriptor, RawManifest
 from getmodules.oci.results import Referrer
-from getmodules.ports import Context, Progress
+from getmodules.ports import Context
 from tests.contexts import a_context
+from tests.fakes import Notices
 from tests.refusals import refusal
 from tests.unit.oci.layouts import a_manifest, sha256
 
@@ -64,14 +65,6 @@ class Fake:
 
     def for_publishing(self) -> Fake:
         raise AssertionError("nothing here writes")
-
-
-class Notices(Progress):
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def notice(self, package: str, message: str) -> None:
-        self.said.append(message)
 
 
 def package(**arguments: str) -> PackageAddress:

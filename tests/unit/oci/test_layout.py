@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,33 +19,10 @@ from getmodules.errors import (
     UnsupportedContentError,
 )
 from getmodules.oci.layout import Layout
-from getmodules.oci.repository import OCI_INDEX, OCI_MANIFEST, Descriptor, RawManifest, referrers_tag
+from getmodules.oci.repository import OCI_INDEX, OCI_MANIFEST, Descriptor, referrers_tag
 from getmodules.ports import Context
-from tests.contexts import a_context
 from tests.refusals import refusal
-from tests.unit.oci.layouts import HandMade, a_manifest, encoded, sha256
-
-ONE, TWO, THREE = a_manifest(), a_manifest(n=2), a_manifest(n=3)
-
-
-@pytest.fixture
-def context(tmp_path: Path) -> Context:
-    return a_context(tmp_path)
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> HandMade:
-    return HandMade(tmp_path / "layout")
-
-
-def raw(body: bytes, media_type: str = OCI_MANIFEST) -> RawManifest:
-    return RawManifest(media_type=media_type, body=body)
-
-
-def packed(made: HandMade, tar: Path, prefix: str = "") -> Path:
-    with tarfile.open(tar, "w") as archive:
-        archive.add(made.path, prefix or ".")
-    return tar
+from tests.unit.oci.layouts import ONE, THREE, TWO, HandMade, a_manifest, encoded, raw, sha256
 
 
 def test_by_digest(made: HandMade, context: Context) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tarfile
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -13,33 +11,9 @@ from getmodules.errors import (
     UnsafeContentError,
 )
 from getmodules.oci.layout import Layout
-from getmodules.oci.repository import OCI_MANIFEST, RawManifest
 from getmodules.ports import Context
-from tests.contexts import a_context
 from tests.refusals import refusal
-from tests.unit.oci.layouts import HandMade, a_manifest
-
-ONE, TWO, THREE = a_manifest(), a_manifest(n=2), a_manifest(n=3)
-
-
-@pytest.fixture
-def context(tmp_path: Path) -> Context:
-    return a_context(tmp_path)
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> HandMade:
-    return HandMade(tmp_path / "layout")
-
-
-def raw(body: bytes, media_type: str = OCI_MANIFEST) -> RawManifest:
-    return RawManifest(media_type=media_type, body=body)
-
-
-def packed(made: HandMade, tar: Path, prefix: str = "") -> Path:
-    with tarfile.open(tar, "w") as archive:
-        archive.add(made.path, prefix or ".")
-    return tar
+from tests.unit.oci.layouts import ONE, THREE, TWO, HandMade
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import tarfile
 from functools import partial
 from pathlib import Path
 
@@ -20,35 +19,11 @@ from getmodules.errors import (
     InstallError,
 )
 from getmodules.oci.layout import Layout
-from getmodules.oci.repository import OCI_MANIFEST, RawManifest
 from getmodules.ports import Context
-from tests.contexts import a_context
 from tests.processes import run, start, strike_at, wait
 from tests.refusals import refusal
 from tests.snapshots import snapshot
-from tests.unit.oci.layouts import REF_NAME, HandMade, a_manifest, sha256
-
-ONE, TWO, THREE = a_manifest(), a_manifest(n=2), a_manifest(n=3)
-
-
-@pytest.fixture
-def context(tmp_path: Path) -> Context:
-    return a_context(tmp_path)
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> HandMade:
-    return HandMade(tmp_path / "layout")
-
-
-def raw(body: bytes, media_type: str = OCI_MANIFEST) -> RawManifest:
-    return RawManifest(media_type=media_type, body=body)
-
-
-def packed(made: HandMade, tar: Path, prefix: str = "") -> Path:
-    with tarfile.open(tar, "w") as archive:
-        archive.add(made.path, prefix or ".")
-    return tar
+from tests.unit.oci.layouts import ONE, REF_NAME, THREE, TWO, HandMade, a_manifest, raw, sha256
 
 
 def put(layout: Layout, body: bytes, tag: str, context: Context, *, replace: bool = False) -> None:

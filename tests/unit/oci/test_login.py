@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from getmodules.pipeline import Means
 from getmodules.ports import Progress
 from getmodules.redact import Secret
 from getmodules.testing import Access, Registry, User
-from tests.credhelpers import Helpers
+from tests.credhelpers import Helpers, auth_entry
 from tests.refusals import refusal, words_of
 from tests.servers import Connection, Received, serving
 
@@ -70,7 +69,7 @@ def variable(registry: Registry) -> str:
 
 
 def entry(user: str, password: str = PASSWORD) -> dict[str, str]:
-    return {"auth": base64.b64encode(f"{user}:{password}".encode()).decode()}
+    return auth_entry(user, password)
 
 
 def put(file: Path, **auths: Mapping[str, str]) -> None:

@@ -43,11 +43,6 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
-@pytest.fixture
-def context(tmp_path: Path) -> Context:
-    return a_context(tmp_path)
-
-
 def packed(tree: Path, target: Path, context: Context) -> Packed:
     return pack([m for m in walk(tree) if m.kind is not Kind.DIRECTORY], target, context)
 

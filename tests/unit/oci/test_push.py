@@ -24,8 +24,8 @@ from getmodules.errors import (
 from getmodules.net.settings import NetSettings
 from getmodules.testing import Access, Registry, User
 from tests.refusals import refusal
-from tests.snapshots import snapshot
-from tests.unit.oci.repositories import ENVIRON, git, repository, write
+from tests.snapshots import snapshot, write_tree
+from tests.unit.oci.repositories import ENVIRON, git, repository
 
 FILES = {"main.tf": "# main\n", "sub/a.tf": "# a\n"}
 IMAGE = "org.opencontainers.image."
@@ -77,7 +77,7 @@ def client() -> Client:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    write(tmp_path / "tree", FILES)
+    write_tree(tmp_path / "tree", FILES)
     return tmp_path / "tree"
 
 
@@ -146,7 +146,7 @@ def test_a_tag_with_another_content_is_kept_unless_forced(
     client: Client, target: Target, tree: Path, tmp_path: Path
 ) -> None:
     first = client.push(tree, target.address("?tag=1.0.0"))
-    write(tree, {"main.tf": "# changed\n"})
+    write_tree(tree, {"main.tf": "# changed\n"})
     target.written()
     before = target.state()
     for dry_run in (True, False):
@@ -172,7 +172,7 @@ def test_a_dry_run_writes_nothing_and_tells_the_pin(client: Client, target: Targ
     assert (dry.sent, dry.dry_run) == (0, True)
     assert not target.written()
     assert client.push(tree, target.address("?tag=1.0.0")).pinned == dry.pinned
-    write(tree, {"main.tf": "# changed\n"})
+    write_tree(tree, {"main.tf": "# changed\n"})
     target.written()
     client.push(tree, target.address("?tag=1.0.0"), dry_run=True, force=True)
     assert not target.written()
@@ -245,7 +245,7 @@ def test_source_and_revision_of_a_clean_work_tree(client: Client, tmp_path: Path
     }
     told = client.push(root, address, dry_run=True, annotations={f"{IMAGE}source": "x"}).annotations
     assert told[f"{IMAGE}source"] == "x"
-    write(root, {"main.tf": "# changed\n"})
+    write_tree(root, {"main.tf": "# changed\n"})
     assert set(client.push(root, address, dry_run=True).annotations) == {f"{IMAGE}version"}
 
 
@@ -268,7 +268,7 @@ def test_source_and_revision_of_a_clean_work_tree(client: Client, tmp_path: Path
 def test_licenses_where_a_file_says_them(
     client: Client, tmp_path: Path, files: dict[str, str], licenses: str | None
 ) -> None:
-    write(tmp_path / "d", files)
+    write_tree(tmp_path / "d", files)
     pushed = client.push(tmp_path / "d", f"oci-layout://{tmp_path}/registry?tag=1", dry_run=True)
     assert pushed.annotations.get(f"{IMAGE}licenses") == licenses
 
@@ -314,7 +314,7 @@ class Stops(Progress):
 def test_a_push_that_is_stopped_leaves_no_trace(client: Client, target: Target, tree: Path) -> None:
     client.push(tree, target.address("?tag=1.0.0"))
     before = target.state()
-    write(tree, {"main.tf": "# changed\n"})
+    write_tree(tree, {"main.tf": "# changed\n"})
     with pytest.raises(RuntimeError):
         client.push(tree, target.address("?tag=2.0.0"), progress=Stops())
     assert target.state() == before

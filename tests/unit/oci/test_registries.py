@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,14 +18,10 @@ from getmodules.oci.registries import Registries, api_location, is_loopback, reg
 from getmodules.ports import Context, Credential, Origin
 from getmodules.redact import Secret
 from getmodules.testing import Registry
-from tests.certificates import Authority, make_authority
+from tests.certificates import Authority
 from tests.contexts import a_context
-from tests.servers import Answer, Connection, Received, Server, serving
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
+from tests.fakes import Notices
+from tests.servers import Answer, Connection, Received, Server, free_port, serving, silent
 
 
 @pytest.fixture(autouse=True)
@@ -129,11 +124,6 @@ def test_the_scheme_of_a_registry_elsewhere_is_known_without_asking(
     assert api(Registries(), registry, network) == expected
 
 
-def silent(connection: Connection, _: Received) -> bool:
-    connection.sleep(5)
-    return False
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_loopback_is_asked_whether_it_speaks_tls(network: ClientNetwork, authority: Authority, host: str) -> None:
     for tls, scheme in ((None, "http"), (authority.server_context(), "https")):
@@ -174,8 +164,7 @@ def test_what_was_found_out_is_remembered(network: ClientNetwork) -> None:
 
 def test_a_port_where_nobody_was_is_asked_again(network: ClientNetwork, authority: Authority) -> None:
     """A registry that was starting up must not be spoken to in clear for as long as the client lives."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     registries = Registries()
     assert api(registries, f"127.0.0.1:{port}", network).startswith("http:")
     with Registry(port=port, tls=authority.server_context()):
@@ -254,11 +243,8 @@ class Noting:
     """A context's notices."""
 
     def __init__(self, network: ClientNetwork) -> None:
-        self.said: list[str] = []
-        self.context = a_context(network=network, progress=self)
-
-    def notice(self, package: str, message: str) -> None:
-        self.said.append(message)
+        notices = Notices()
+        self.said, self.context = notices.said, a_context(network=network, progress=notices)
 
 
 def read(registries: Registries, server: Server, noting: Noting) -> None:

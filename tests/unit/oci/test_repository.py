@@ -25,10 +25,6 @@ from tests.refusals import refusal
 BODY = b'{"schemaVersion":2}'
 
 
-def digest_of(data: bytes, algorithm: str = "sha256") -> Digest:
-    return Digest(algorithm, hashlib.new(algorithm, data).hexdigest())
-
-
 class Chunks:
     """A body in pieces of three bytes, that notes how much was read, and whether it was closed."""
 
@@ -67,7 +63,7 @@ def judged(shelf: Any, tag: str, wanted: Digest | None) -> tuple[RawManifest, Di
 
 
 def read(shelf: Any, data: bytes, *, size: int | None = None, limit: int = 1000) -> bytes:
-    descriptor = Descriptor(media_type="x/y", digest=digest_of(data), size=len(data) if size is None else size)
+    descriptor = Descriptor(media_type="x/y", digest=Digest.of(data), size=len(data) if size is None else size)
     context = a_context()
     return read_blob(lambda wanted: shelf.blob(wanted, context), descriptor, limit, context)
 
@@ -77,19 +73,19 @@ def test_a_manifest_does_not_print_its_bytes() -> None:
 
 
 def test_descriptors_can_be_in_sets() -> None:
-    one = Descriptor(media_type="x/y", digest=digest_of(BODY), size=1, annotations={"a": "b"})
-    assert len({one, Descriptor(media_type="x/y", digest=digest_of(BODY), size=1, annotations={"a": "b"})}) == 1
+    one = Descriptor(media_type="x/y", digest=Digest.of(BODY), size=1, annotations={"a": "b"})
+    assert len({one, Descriptor(media_type="x/y", digest=Digest.of(BODY), size=1, annotations={"a": "b"})}) == 1
 
 
 def test_a_tag_means_what_its_bytes_hash_to() -> None:
     shelf = Shelf(BODY)
     manifest, digest = judged(shelf, "1.0", None)
-    assert (manifest.body, digest, shelf.asked) == (BODY, digest_of(BODY), ["1.0"])
+    assert (manifest.body, digest, shelf.asked) == (BODY, Digest.of(BODY), ["1.0"])
 
 
 @pytest.mark.parametrize("algorithm", ["sha256", "sha384", "sha512"])
 def test_a_digest_is_held_in_its_own_algorithm(algorithm: str) -> None:
-    wanted = digest_of(BODY, algorithm)
+    wanted = Digest.of(BODY, algorithm)
     shelf = Shelf(BODY)
     assert judged(shelf, "ignored", wanted)[1] == wanted
     assert shelf.asked == [str(wanted)]
@@ -97,10 +93,10 @@ def test_a_digest_is_held_in_its_own_algorithm(algorithm: str) -> None:
 
 @pytest.mark.parametrize("algorithm", ["sha256", "sha384", "sha512"])
 def test_another_manifest_than_the_wanted_one(algorithm: str) -> None:
-    wanted = digest_of(b"another", algorithm)
+    wanted = Digest.of(b"another", algorithm)
     error = refusal(DigestMismatchError, "digest-mismatch", judged, Shelf(BODY), "1.0", wanted)
     assert str(wanted) in error.message
-    assert str(digest_of(BODY, algorithm)) in error.message
+    assert str(Digest.of(BODY, algorithm)) in error.message
     assert error.hint
 
 
@@ -147,12 +143,12 @@ def test_what_is_too_large_is_not_asked_for() -> None:
 
 
 def test_the_fallback_tag_of_a_digest_is_a_tag() -> None:
-    assert referrers_tag(digest_of(b"")) == "sha256-" + hashlib.sha256(b"").hexdigest()
+    assert referrers_tag(Digest.of(b"")) == "sha256-" + hashlib.sha256(b"").hexdigest()
 
 
 def test_a_tag_that_is_taken() -> None:
-    error = occupied("1.0\x1b[2J", digest_of(BODY))
+    error = occupied("1.0\x1b[2J", Digest.of(BODY))
     assert (type(error), error.code) == (DestinationExistsError, "destination-exists")
-    assert str(digest_of(BODY)) in error.message
+    assert str(Digest.of(BODY)) in error.message
     assert "\x1b" not in error.message
     assert "--force" in str(error.hint)

@@ -7,7 +7,6 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -29,7 +28,6 @@ from getmodules.oci.upload import Upload
 from getmodules.ports import Context, Credential
 from getmodules.redact import Secret
 from getmodules.testing import Access, Behaviour, Registry, User
-from tests.contexts import a_context
 from tests.refusals import refusal
 from tests.servers import Connection, Received, serving
 
@@ -66,11 +64,6 @@ def in_pieces() -> Iterator[bytes]:
 
 def methods(registry: Registry) -> list[str]:
     return [request.method for request in registry.requests]
-
-
-@pytest.fixture
-def context(tmp_path: Path) -> Context:
-    return a_context(tmp_path)
 
 
 def test_a_blob_goes_in_one_request_and_is_there_then(oci_registry: Registry, context: Context) -> None:

@@ -18,30 +18,9 @@ from getmodules.errors import (
 from getmodules.oci import workgit
 from getmodules.oci.workgit import public_source
 from getmodules.oci.worktree import select
-from getmodules.ports import Context, Progress
-from tests.contexts import a_context
 from tests.refusals import refusal
-from tests.unit.oci.repositories import ENVIRON, git, repository, write
-
-needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-FILES = {"main.tf": "# main\n", "sub/a.tf": "# a\n", ".gitignore": "*.log\n"}
-
-
-class Notices(Progress):
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def notice(self, package: str, message: str) -> None:
-        self.said.append(message)
-
-
-def context_with(tmp_path: Path, **more: Any) -> tuple[Context, list[str]]:
-    notices = Notices()
-    return a_context(tmp_path, progress=notices, **{"environ": ENVIRON, **more}), notices.said
-
-
-def names(directory: Path, context: Context) -> set[str]:
-    return {member.name for member in select(directory, context).members}
+from tests.snapshots import write_tree
+from tests.unit.oci.repositories import ENVIRON, FILES, context_with, git, names, needs_git, repository
 
 
 @needs_git
@@ -68,7 +47,7 @@ def test_nothing_that_the_repository_configures_runs(tmp_path: Path) -> None:
 
 
 def _filter(root: Path, command: str, *, name: str = "evil", key: str = "clean") -> None:
-    write(root, {".git/info/attributes": f"* filter={name}\n"})
+    write_tree(root, {".git/info/attributes": f"* filter={name}\n"})
     git(root, "config", f"filter.{name}.required", "true")
     with (root / ".git/config").open("a") as config:
         config.write(f'[filter "{name}"]\n\t{key} = "{command}; cat"\n')
@@ -76,8 +55,8 @@ def _filter(root: Path, command: str, *, name: str = "evil", key: str = "clean")
 
 
 def _included_filter(root: Path, command: str) -> None:
-    write(root, {".git/more": f'[FILTER "Evil.x"]\n\tCLEAN = "{command}; cat"\n'})
-    write(root, {".git/info/attributes": "* filter=Evil.x\n"})
+    write_tree(root, {".git/more": f'[FILTER "Evil.x"]\n\tCLEAN = "{command}; cat"\n'})
+    write_tree(root, {".git/info/attributes": "* filter=Evil.x\n"})
     git(root, "config", "include.path", "more")
     os.utime(root / "main.tf", (1, 1))
 
@@ -85,10 +64,10 @@ def _included_filter(root: Path, command: str) -> None:
 def _submodule(root: Path, command: str) -> None:
     inner = repository(root.parent / "inner", FILES)
     git(root, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "mod")
-    write(root, {".getmodulesignore": "mod"})
+    write_tree(root, {".getmodulesignore": "mod"})
     git(root, "commit", "-qam", "mod")
     git(root / "mod", "config", "filter.evil.clean", f"{command}; cat")
-    write(root, {".git/modules/mod/info/attributes": "* filter=evil\n"})
+    write_tree(root, {".git/modules/mod/info/attributes": "* filter=evil\n"})
     os.utime(root / "mod/main.tf", (1, 1))
 
 
@@ -172,7 +151,7 @@ def test_a_broken_repository_is_an_error_and_not_no_repository(tmp_path: Path) -
 def test_the_revision_of_a_clean_work_tree(tmp_path: Path) -> None:
     root = repository(tmp_path / "r", FILES)
     git(root, "remote", "add", "origin", "https://user:s3cret@git.example.com/acme/vpc.git?token=s3cret")
-    write(root, {"untracked": ""})
+    write_tree(root, {"untracked": ""})
     revision = select(root, context_with(tmp_path)[0]).revision
     assert revision is not None
     assert revision.commit == git(root, "rev-parse", "HEAD").decode().strip()
@@ -183,9 +162,9 @@ def test_the_revision_of_a_clean_work_tree(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param(lambda root: write(root, {"main.tf": "changed"}), id="changed"),
-        pytest.param(lambda root: (write(root, {"new.tf": ""}), git(root, "add", "new.tf")), id="staged"),
-        pytest.param(lambda root: write(root, {"elsewhere/x.tf": "changed"}), id="changed-elsewhere"),
+        pytest.param(lambda root: write_tree(root, {"main.tf": "changed"}), id="changed"),
+        pytest.param(lambda root: (write_tree(root, {"new.tf": ""}), git(root, "add", "new.tf")), id="staged"),
+        pytest.param(lambda root: write_tree(root, {"elsewhere/x.tf": "changed"}), id="changed-elsewhere"),
     ],
 )
 def test_no_revision_of_anything_else(tmp_path: Path, change: Any) -> None:
@@ -198,7 +177,7 @@ def test_no_revision_of_anything_else(tmp_path: Path, change: Any) -> None:
 @needs_git
 def test_no_revision_before_the_first_commit(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "r")
-    write(tmp_path / "r", FILES)
+    write_tree(tmp_path / "r", FILES)
     git(tmp_path / "r", "add", "-A")
     selection = select(tmp_path / "r", context_with(tmp_path)[0])
     assert (len(selection.members), selection.revision) == (3, None)

@@ -19,49 +19,29 @@ from getmodules.errors import (
 from getmodules.limits import Limits
 from getmodules.oci import worktree
 from getmodules.oci.worktree import select
-from getmodules.ports import Context, Progress
-from tests.contexts import a_context
 from tests.refusals import refusal
-from tests.unit.oci.repositories import ENVIRON, git, repository, write
-
-needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-FILES = {"main.tf": "# main\n", "sub/a.tf": "# a\n", ".gitignore": "*.log\n"}
-
-
-class Notices(Progress):
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def notice(self, package: str, message: str) -> None:
-        self.said.append(message)
-
-
-def context_with(tmp_path: Path, **more: Any) -> tuple[Context, list[str]]:
-    notices = Notices()
-    return a_context(tmp_path, progress=notices, **{"environ": ENVIRON, **more}), notices.said
-
-
-def names(directory: Path, context: Context) -> set[str]:
-    return {member.name for member in select(directory, context).members}
-
+from tests.snapshots import write_tree
+from tests.unit.oci.repositories import FILES, context_with, git, names, needs_git, repository
 
 # ------------------------------------------------------------------------------------------ without git
 
 
 def test_outside_of_a_work_tree_everything_but_git(tmp_path: Path) -> None:
-    write(tmp_path / "d", {**FILES, "x.log": "", ".git/config": "", "sub/.git": "gitdir: x"})
+    write_tree(tmp_path / "d", {**FILES, "x.log": "", ".git/config": "", "sub/.git": "gitdir: x"})
     context, said = context_with(tmp_path)
     assert names(tmp_path / "d", context) == {*FILES, "x.log"}
     assert said == []
 
 
 def test_the_ignore_file_counts_without_git_too(tmp_path: Path) -> None:
-    write(tmp_path / "d", {**FILES, ".getmodulesignore": "sub/\n.*\n!.gitignore\n", "sub/.getmodulesignore": "!a.tf"})
+    write_tree(
+        tmp_path / "d", {**FILES, ".getmodulesignore": "sub/\n.*\n!.gitignore\n", "sub/.getmodulesignore": "!a.tf"}
+    )
     assert names(tmp_path / "d", context_with(tmp_path)[0]) == {"main.tf", ".gitignore"}
 
 
 def test_without_git_there_is_a_notice_where_it_would_have_mattered(tmp_path: Path) -> None:
-    write(tmp_path / "d", {**FILES, ".git/config": ""})
+    write_tree(tmp_path / "d", {**FILES, ".git/config": ""})
     context, said = context_with(tmp_path, environ={"PATH": str(tmp_path)})
     assert names(tmp_path / "d", context) == set(FILES)
     assert len(said) == 1
@@ -69,7 +49,7 @@ def test_without_git_there_is_a_notice_where_it_would_have_mattered(tmp_path: Pa
 
 
 def test_too_many_files_are_not_even_listed(tmp_path: Path) -> None:
-    write(tmp_path / "d", FILES)
+    write_tree(tmp_path / "d", FILES)
     context, _ = context_with(tmp_path, limits=Limits(entries=2))
     refusal(LimitExceededError, "limit-exceeded/entries", select, tmp_path / "d", context)
 
@@ -92,7 +72,7 @@ def test_what_is_no_directory(tmp_path: Path, path: str, kind: type[GetModulesEr
 @needs_git
 def test_only_what_git_tracks_with_a_notice_of_the_rest(tmp_path: Path) -> None:
     root = repository(tmp_path / "r", FILES)
-    write(root, {"new.tf": "", "more/x.tf": "", "a.log": "ignored by git, so nobody misses it"})
+    write_tree(root, {"new.tf": "", "more/x.tf": "", "a.log": "ignored by git, so nobody misses it"})
     context, said = context_with(tmp_path)
     assert names(root, context) == set(FILES)
     assert said == ["left out, since git does not track it: 'more/x.tf' and 1 more"]
@@ -101,7 +81,7 @@ def test_only_what_git_tracks_with_a_notice_of_the_rest(tmp_path: Path) -> None:
 @needs_git
 def test_what_the_ignore_file_names_is_not_missed(tmp_path: Path) -> None:
     root = repository(tmp_path / "r", {**FILES, ".getmodulesignore": "/sub/\nnew.tf\n.*ignore"})
-    write(root, {"new.tf": ""})
+    write_tree(root, {"new.tf": ""})
     context, said = context_with(tmp_path)
     assert names(root, context) == {"main.tf"}
     assert said == []
@@ -110,7 +90,7 @@ def test_what_the_ignore_file_names_is_not_missed(tmp_path: Path) -> None:
 @needs_git
 def test_names_from_the_index_contents_from_the_work_tree(tmp_path: Path) -> None:
     root = repository(tmp_path / "r", FILES)
-    write(root, {"main.tf": "# changed\n", "staged.tf": ""})
+    write_tree(root, {"main.tf": "# changed\n", "staged.tf": ""})
     git(root, "add", "staged.tf")
     selection = select(root, context_with(tmp_path)[0])
     content = {member.name: b"".join(member.open()) for member in selection.members}
@@ -206,7 +186,7 @@ def test_a_submodule_is_refused_unless_it_is_left_out(tmp_path: Path) -> None:
     context, _ = context_with(tmp_path)
     error = refusal(UnsupportedContentError, "unsupported-content", select, root, context)
     assert "'mod'" in error.message
-    write(root, {".getmodulesignore": "mod"})
+    write_tree(root, {".getmodulesignore": "mod"})
     assert names(root, context) == {*FILES, ".gitmodules"}
 
 
@@ -214,10 +194,10 @@ def test_a_submodule_is_refused_unless_it_is_left_out(tmp_path: Path) -> None:
 def test_a_conflict_is_refused(tmp_path: Path) -> None:
     root = repository(tmp_path / "r", FILES)
     git(root, "checkout", "-q", "-b", "b")
-    write(root, {"main.tf": "b"})
+    write_tree(root, {"main.tf": "b"})
     git(root, "commit", "-qam", "b")
     git(root, "checkout", "-q", "main")
-    write(root, {"main.tf": "c"})
+    write_tree(root, {"main.tf": "c"})
     git(root, "commit", "-qam", "c")
     with pytest.raises(Exception, match="merge"):
         git(root, "merge", "b")

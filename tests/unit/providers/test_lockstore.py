@@ -99,7 +99,7 @@ def test_a_file_that_cannot_be_read(path: Path, monkeypatch: pytest.MonkeyPatch)
     def denied(*arguments: object, **more: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", denied)
+    monkeypatch.setattr(os, "open", denied)
     assert "Permission denied" in refusal(ConfigError, "config", read_lock_file, path).message
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -66,17 +67,11 @@ def test_a_waiter_is_told_once_and_may_give_up(tmp_path: Path) -> None:
 
 
 def test_a_claim_ends_with_its_process(tmp_path: Path) -> None:
-    ready, told = os.pipe()
-
-    def hold() -> None:
+    def hold(stay: Callable[[], None]) -> None:
         with claimed(tmp_path / "lock", no_wait):
-            os.write(told, b"!")
-            signal.pause()
+            stay()
 
-    child = processes.start(hold)
-    os.close(told)
-    assert os.read(ready, 1) == b"!"
-    os.close(ready)
+    child = processes.start_staying(hold)
     assert attempt(tmp_path / "lock", os.O_RDWR) == (None, Lock.BUSY)
     os.kill(child, signal.SIGKILL)
     processes.wait(child)

@@ -16,17 +16,12 @@ from getmodules.net.settings import NetSettings
 from getmodules.ports import Context, Credential, NoNetwork, Origin
 from getmodules.redact import Secret
 from getmodules.tfregistry.host import RegistryHost
-from tests.certificates import Authority, make_authority
+from tests.certificates import Authority
 from tests.contexts import a_context
 from tests.moduleregistry import DESCRIPTION, ModuleRegistry, a_registry, document
 from tests.refusals import refusal
 
 NAME = "modules.v1"
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture

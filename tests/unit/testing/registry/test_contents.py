@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from getmodules.digest import Digest
 from getmodules.testing.registry.contents import Contents, LayoutContents, MemoryContents, add, read, spool_digest
-from getmodules.testing.registry.names import digest_of
 
 DATA = b"some bytes" * 1000
-DIGEST = digest_of(DATA)
+DIGEST = Digest.of(DATA)
 
 
 @pytest.fixture(params=["memory", "layout"])
@@ -37,7 +37,7 @@ def test_what_is_kept_is_found_and_what_is_removed_is_not(contents: Contents) ->
 def test_a_spool_is_hashed_from_its_beginning(contents: Contents, algorithm: str) -> None:
     spool = contents.spool()
     spool.write(DATA)
-    assert spool_digest(spool, algorithm) == digest_of(DATA, algorithm)
+    assert spool_digest(spool, algorithm) == Digest.of(DATA, algorithm)
     spool.close()
 
 

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from getmodules.testing.registry.names import Kind, checked_digest, checked_name, digest_of, is_tag, route
+from getmodules.digest import Digest
+from getmodules.testing.registry.names import Kind, checked_digest, checked_name, is_tag, route
 from getmodules.testing.registry.refusal import RefusalError
 from tests.asking import sha
 
@@ -74,7 +75,7 @@ def test_tags(tag: str, good: bool) -> None:
 @pytest.mark.parametrize("algorithm", ["sha256", "sha384", "sha512"])
 def test_good_digests(algorithm: str) -> None:
     text = sha(b"x", algorithm)
-    assert checked_digest(text) == digest_of(b"x", algorithm)
+    assert checked_digest(text) == Digest.of(b"x", algorithm)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from getmodules.testing import Registry, tls_context
 from getmodules.testing.registry.server import Server
 from tests.asking import Client, ask, make_certificate, talk
 from tests.refusals import refusal
+from tests.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -185,9 +186,7 @@ def test_clients_that_come_and_go_leave_nothing(registry: Registry) -> None:
     host, _, port = registry.host.rpartition(":")
     for _ in range(10):
         socket.create_connection((host, int(port))).close()
-    deadline = time.monotonic() + 5
-    while threading.active_count() > threads and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: threading.active_count() <= threads, "a thread is left")
     assert threading.active_count() == threads
 
 

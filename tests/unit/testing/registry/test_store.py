@@ -7,10 +7,10 @@ import threading
 
 import pytest
 
-from getmodules.testing.registry.names import digest_of
+from getmodules.digest import Digest
 from getmodules.testing.registry.store import IMAGE_INDEX, IMAGE_MANIFEST, Manifest, MemoryStore
 
-SUBJECT = digest_of(b"subject")
+SUBJECT = Digest.of(b"subject")
 
 
 def manifest(**members: object) -> bytes:
@@ -38,7 +38,7 @@ def test_a_descriptor_says_everything_that_lists_show() -> None:
     assert found.subject == SUBJECT
     assert found.descriptor() == {
         "mediaType": IMAGE_INDEX,
-        "digest": str(digest_of(data)),
+        "digest": str(Digest.of(data)),
         "size": len(data),
         "artifactType": "a/b",
         "annotations": {"k": "v"},

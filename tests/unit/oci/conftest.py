@@ -1,0 +1,21 @@
+"""What the tests of registries and layouts work with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from getmodules.ports import Context
+from tests.contexts import a_context
+from tests.unit.oci.layouts import HandMade
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Context:
+    return a_context(tmp_path)
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> HandMade:
+    return HandMade(tmp_path / "layout")
