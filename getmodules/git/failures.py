@@ -23,18 +23,20 @@ from getmodules.limits import GIB, metadata_exceeded
 from getmodules.redact import printable, redact
 
 _LONGEST_DETAIL = 400
+# Compiled when something fails: most runs never need them.
+
 #: Lines that say why; what else git says is about how far it is.
-_REASON = re.compile(
+_REASON: Final = (
     r"(?:fatal|error|remote|ERROR|ssh|kex_exchange_identification)\b.*|.*(?:Permission denied|verification failed).*"
 )
-_PROGRESS = re.compile(r"remote: (?:Enumerating|Counting|Compressing|Total)\b.*")
+_PROGRESS: Final = r"remote: (?:Enumerating|Counting|Compressing|Total)\b.*"
 
 #: The server will not give a single commit, or no shallow history: a wider question may be answered.
-_REFUSES_COMMIT = re.compile(
+_REFUSES_COMMIT: Final = (
     r"unadvertised object|does not support (?:shallow|--shallow|--depth)|want [0-9a-f]+ not valid|"
     r"dumb http transport does not support|Server does not support|not allow request for"
 )
-_NO_SUCH_COMMIT = re.compile(r"not our ref|couldn't find remote ref|[Nn]o such ref")
+_NO_SUCH_COMMIT: Final = r"not our ref|couldn't find remote ref|[Nn]o such ref"
 
 
 class Story(NamedTuple):
@@ -49,17 +51,17 @@ class Story(NamedTuple):
 
 
 def refuses_commit(said: str) -> bool:
-    return _REFUSES_COMMIT.search(said) is not None
+    return re.search(_REFUSES_COMMIT, said) is not None
 
 
 def knows_no_commit(said: str) -> bool:
-    return _NO_SUCH_COMMIT.search(said) is not None
+    return re.search(_NO_SUCH_COMMIT, said) is not None
 
 
 def detail(said: str) -> str:
     """git's own words, safe to show."""
     lines = [line.strip() for line in said.splitlines()]
-    reasons = [line for line in lines if _REASON.fullmatch(line) and not _PROGRESS.match(line)]
+    reasons = [line for line in lines if re.fullmatch(_REASON, line) and not re.match(_PROGRESS, line)]
     return printable(redact("; ".join(dict.fromkeys(reasons or lines[-3:]))), _LONGEST_DETAIL)
 
 
@@ -254,7 +256,7 @@ def _table() -> tuple[tuple[re.Pattern[str], Make], ...]:
             ),
             _not_found,
         ),
-        ((_NO_SUCH_COMMIT.pattern,), _no_commit),
+        ((_NO_SUCH_COMMIT,), _no_commit),
         (
             (
                 *(r"[Cc]onnection reset", r"hung up", r"early EOF", r"unexpected disconnect", r"RPC failed"),

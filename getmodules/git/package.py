@@ -54,6 +54,8 @@ class Package:
         self._store: Store | None = None
         #: Whether all that is read was fetched by this very call.
         self._is_fresh = False
+        #: Whether the store had nothing before that.
+        self._was_empty = False
 
     def open(self) -> None:
         """Fetch what is missing, and know all names. Nothing is known of the files' contents yet."""
@@ -150,13 +152,14 @@ class Package:
 
     def _renewing(self, store: Store, fetch: Callable[[], T]) -> T:
         """``fetch()``; once more into an empty store where what was in it may have been in the way."""
-        was_empty = store.bytes() == 0
+        self._was_empty = store.bytes() == 0
         try:
             return fetch()
         except CorruptArchiveError:
-            if was_empty:
+            if self._was_empty:
                 raise
             store.wipe()
+            self._was_empty = True
             return fetch()
 
     def _read_from(self, store: Store) -> None:
@@ -178,10 +181,9 @@ class Package:
             self._complete_files(store, objects)
 
     def _complete_files(self, store: Store, objects: Objects) -> None:
-        lacking = objects.absent(self._needed())
+        lacking = self._lacking(objects)
         if not lacking:
             return
-        self._release()  # it has seen what is there, and would not look again
         git = self._tools.git
         with connected(self.remote, git, self._directory) as connection:
             fetcher = Fetcher(git, connection, self._tools.budget)
@@ -189,8 +191,15 @@ class Package:
                 whole = self._a_store(Kind.TIP)
                 whole.prepare()
                 if fetcher.by_commit(whole, self.aim):
-                    store = whole
-        self._store, self._objects = store, Objects(store, git)
+                    self._release()
+                    self._store, self._objects = whole, Objects(whole, git)
+
+    def _lacking(self, objects: Objects) -> list[str]:
+        needed = list(dict.fromkeys(self._needed()))
+        # The server filtered all that is in such a store, or nothing of it: one file tells for all, without a process.
+        if needed and self._was_empty and objects.kind_of(needed[0])[0] == MISSING:
+            return needed
+        return objects.absent(needed)
 
     def _needed(self) -> Iterator[str]:
         needs_modules = self._tools.with_submodules and bool(self.gitlinks())

@@ -55,8 +55,10 @@ def reach(remote: Remote, git: Git, directory: Path) -> Reach:
 
 
 def _addresses(host: str, port: int) -> list[str]:
+    # Of text Python would load the tables of international names, whatever is in it.
+    name = host.encode() if host.isascii() else host
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return []
     return list(dict.fromkeys(str(address[0]) for *_, address in found))

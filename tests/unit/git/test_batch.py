@@ -76,6 +76,27 @@ def test_many(repository: Repository, opened: Open) -> None:
     assert [batch.whole(batch.answer(each)) for each in ids] == [b"%d" % number for number in range(3000)]
 
 
+@pytest.mark.parametrize(
+    ("is_wide", "many", "waits"),
+    [
+        pytest.param(True, True, True, id="many answers that have room"),
+        pytest.param(False, True, False, id="many in a narrow pipe, which is full all the time"),
+        pytest.param(True, False, False, id="one, which somebody waits for"),
+    ],
+)
+def test_git_is_let_run_ahead_where_it_can(
+    is_wide: bool, many: bool, waits: bool, repository: Repository, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    naps: list[float] = []
+    monkeypatch.setattr(under_test, "_widen", lambda stream: is_wide)
+    monkeypatch.setattr(under_test.time, "sleep", naps.append)
+    blob = repository.blob(b"x")
+    batch = opened(many=many)
+    batch.feed([blob])
+    assert batch.whole(batch.answer(blob)) == b"x"
+    assert bool(naps) is waits
+
+
 NAME = sha1(b"blob 4\0good").hexdigest()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import pytest
 
 from getmodules import CorruptArchiveError, NotFoundError, OfflineError
 from getmodules.git.fetch import Aim, Budget
+from getmodules.git.objects import Objects
 from getmodules.git.package import Package, Tools
 from getmodules.git.remote import Remote
 from getmodules.git.walk import Selection
@@ -66,6 +67,31 @@ def test_a_subdirectory(filters: bool, repository: Repository) -> None:
         assert contents(package) == {"sub/a.tf": b"# a\n", "sub/deep/b.tf": b"# b\n"}
     with opened(repository, commit) as package:
         assert contents(package) == FILES
+
+
+@pytest.mark.parametrize("filters", [True, False])
+def test_one_file_tells_what_a_new_store_lacks(
+    filters: bool, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All, or nothing where the server cannot filter. A store that held something before is asked for each file."""
+    found: list[list[str]] = []
+
+    def absent(objects: Objects, ids: Iterable[str]) -> list[str]:
+        found.append(lacking := original(objects, ids))
+        return lacking
+
+    original = Objects.absent
+    monkeypatch.setattr(Objects, "absent", absent)
+    with (repository.path / "config").open("a", encoding="ascii") as config:
+        config.write(f"[uploadpack]\n\tallowFilter = {'true' if filters else 'false'}\n")
+    files = {**FILES, "sub/c.tf": b"# c\n"}
+    with opened(repository, repository.commit_files(FILES), "sub") as package:
+        assert set(contents(package)) == {"sub/a.tf", "sub/deep/b.tf"}
+    assert found == ([] if filters else [[]])
+    found.clear()
+    with opened(repository, repository.commit_files(files), "sub") as package:
+        assert contents(package) == {name: files[name] for name in ("sub/a.tf", "sub/c.tf", "sub/deep/b.tf")}
+    assert found == [[repository.blob(b"# c\n")] if filters else []]
 
 
 def test_what_is_there_needs_no_remote(repository: Repository) -> None:
