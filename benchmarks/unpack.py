@@ -3,7 +3,8 @@
 Run it as ``python -m benchmarks.unpack`` in the project's root. The archives and everything that is unpacked
 go below ``--work`` (a directory on a real disk), each round into a fresh directory; nothing is deleted before
 the end, because ext4 creates files slowly for a while after it deleted many. The rivals take turns. What each
-of them wrote is compared file by file before anything is timed.
+of them wrote is compared file by file before anything is timed. Before each turn everything unwritten goes to the
+disk, untimed, so that no rival pays for another one's dirty pages.
 
 Ours is the reader and the writer, in this process, with every check and hash. The result is a ratio to
 bsdtar's median; that of the processor's time, user and system, stands beside it, since that one can still be read
@@ -222,6 +223,7 @@ def measure(work: Path, archive: Path, kind: str, rounds: int) -> tuple[dict[str
     for turn in range(rounds):
         for rival in takers[turn % len(takers) :] + takers[: turn % len(takers)]:
             destination = fresh(work)
+            os.sync()
             busy, start = processor_seconds(), time.perf_counter()
             rival.unpack(archive, destination)
             times[rival.name].append((time.perf_counter() - start, processor_seconds() - busy))
