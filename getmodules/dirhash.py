@@ -16,9 +16,10 @@ Named = tuple[str, bytes]
 
 def h1(files: Iterable[Named]) -> str:
     """base64 of sha256 over ``<hex sha256>  <name>`` lines, sorted by the bytes of the names."""
-    # Most names are ASCII, and what the standard library does to find the encoding takes longer than to encode.
-    named = sorted((name.encode() if name.isascii() else os.fsencode(name), digest) for name, digest in files)
-    text = b"".join([b"%s  %s\n" % (digest.hex().encode(), name) for name, digest in named])
+    named = sorted(files)
+    if not all(name.isascii() for name, _ in named):
+        named.sort(key=lambda file: os.fsencode(file[0]))  # bytes that are no UTF-8 come elsewhere in this order
+    text = os.fsencode("".join([f"{digest.hex()}  {name}\n" for name, digest in named]))
     if text.count(b"\n") != len(named):
         raise ContentError("h1 is not defined for a name with a newline")
     return "h1:" + base64.b64encode(hashlib.sha256(text).digest()).decode()

@@ -208,6 +208,11 @@ class Unchanged:
     """What ``Context.validator`` stands for still holds: the core has the bytes."""
 
 
+#: Makes a named tuple from all its values, without the two calls of its own constructor: for those of which there
+#: is one for each member.
+new_tuple = tuple.__new__
+
+
 class Kind(StrEnum):
     FILE = "file"
     DIRECTORY = "directory"

@@ -261,7 +261,7 @@ def _source_root(request: Request, catalog: Catalog) -> Path | None:
 @contextmanager
 def reported(package: str, means: Means, workshops: Workshops) -> Iterator[Context]:
     """The context of one package; its end is reported, and errors say which address they are about."""
-    progress = Reporting(means.progress)
+    progress = Reporting(means.progress, means.turns)
     try:
         yield means.context(package, workshops, progress)
     except BaseException as error:

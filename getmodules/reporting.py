@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from getmodules.ports import Phase, Progress
+from getmodules.turns import Turns
 
 
 class Reporting(Progress):
@@ -14,8 +15,10 @@ class Reporting(Progress):
     that swallows it meets it again at the next report.
     """
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, turns: Turns) -> None:
         self._progress = progress
+        self._turns = turns
+        self._is_heard = type(progress) is not Progress
         self.cancelled_by: BaseException | None = None
 
     def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
@@ -28,13 +31,17 @@ class Reporting(Progress):
         self._report(self._progress.notice, package, message)
 
     def finished(self, package: str, error: BaseException | None) -> None:
-        self._progress.finished(package, error)
+        with self._turns.left():
+            self._progress.finished(package, error)
 
     def _report(self, method: Callable[..., None], *arguments: object) -> None:
         if self.cancelled_by is not None:
             raise self.cancelled_by
+        if not self._is_heard:
+            return
         try:
-            method(*arguments)
+            with self._turns.left():  # whatever the caller may wait for in there
+                method(*arguments)
         except BaseException as error:
             self.cancelled_by = error
             raise

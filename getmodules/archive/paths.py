@@ -25,7 +25,9 @@ FOLDS_NAMES = sys.platform in ("win32", "darwin", "cygwin")
 _RESERVED = r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])"
 #: A last component that needs no second look; what does not match takes the long way. Lower case only: without
 #: having to look for the other one, the expression is four times as fast, and there is nothing to fold.
-_PLAIN = re.compile(r"(?!(?:con|prn|aux|nul|conin\$|conout\$|com[0-9]|lpt[0-9])(?:\.|\Z))[a-z0-9_.()@=+,~-]*(?<!\.)")
+_is_plain = re.compile(
+    r"(?!(?:con|prn|aux|nul|conin\$|conout\$|com[0-9]|lpt[0-9])(?:\.|\Z))[a-z0-9_.()@=+,~-]*(?<!\.)"
+).fullmatch
 _DRIVE = re.compile(r"[A-Za-z]:")
 _UNPORTABLE = re.compile(rf"{_RESERVED}(?:\..*)?|.*[ .]|.*[<>:\"|?*].*", re.IGNORECASE | re.DOTALL)
 
@@ -71,6 +73,8 @@ class NameBook:
         self._kinds: dict[str, int] = {}
         #: Names that are not their own folded form, by that.
         self._spellings: dict[str, str] = {}
+        #: The directories below which a plain last component makes a path that needs no second look either.
+        self._plain: set[str] = set()
         self._remembered = 0
         self.notices: dict[str, tuple[int, str]] = {}
 
@@ -80,15 +84,14 @@ class NameBook:
         if (
             last
             and name not in kinds
-            and (not slash or kinds.get(parent) == self._DIRECTORY)
-            and _PLAIN.fullmatch(last)
-            and name.isascii()
-            and name.islower()
+            and (not slash or parent in self._plain)
+            and _is_plain(last)
             and name not in self._spellings
+            and not directory
         ):
-            # New, in a directory that is known, and not to be taken for any other: most names.
+            # A new file, in a directory that is known, and not to be taken for any other: most names.
             self.charge(2 * len(name) + _NAME_OVERHEAD)
-            kinds[name] = self._DIRECTORY if directory else self._FILE
+            kinds[name] = self._FILE
             return MemberPath(name)
         return self._admit_odd(name, directory)
 
@@ -103,7 +106,7 @@ class NameBook:
             self._imply(path[:slash])
         known = self._kinds.get(path)
         if known is None:
-            self._remember(path)
+            self._remember(path, directory)
         elif directory is (known == self._FILE):
             raise _refused(path, "file-and-directory", "is a file and a directory")
         elif not directory:
@@ -126,7 +129,7 @@ class NameBook:
     def _imply(self, parent: str) -> None:
         kinds = self._kinds
         while parent not in kinds:
-            self._remember(parent)
+            self._remember(parent, True)
             kinds[parent] = self._DIRECTORY
             slash = parent.rfind("/")
             if slash < 0:
@@ -135,13 +138,15 @@ class NameBook:
         if kinds[parent] == self._FILE:
             raise _refused(parent, "file-and-directory", "is a file and a directory")
 
-    def _remember(self, path: str) -> None:
+    def _remember(self, path: str, directory: bool) -> None:
         self.charge(2 * len(path) + _NAME_OVERHEAD)
         folded = path.lower() if path.isascii() else fold(path)
         # A name that is its own folded form needs no second place to be found under.
         other = self._spellings.get(folded) or (folded if folded in self._kinds else path)
         if folded != path:
             self._spellings.setdefault(folded, path)
+        elif directory and path.isascii():
+            self._plain.add(path)
         if other != path:
             self._complain(
                 path,

@@ -11,7 +11,7 @@ from getmodules.archive.outlet import Outlet, Selection
 from getmodules.dirhash import h1, link_to_directory_digest
 from getmodules.errors import LimitExceededError
 from getmodules.limits import RATIO_FREE_BYTES
-from getmodules.model import Entry, Kind, MemberPath, Tree
+from getmodules.model import Entry, Kind, MemberPath, Tree, new_tuple
 from getmodules.ports import Context
 from getmodules.redact import printable
 
@@ -88,18 +88,20 @@ class Place:
     def write_file(self, path: MemberPath, data: bytes, digest: bytes, executable: bool, hand: Hand | None) -> None:
         """A small file, in one go; the longer ones by ``hand``, into directories that are there already."""
         size = len(data)
-        self.count_bytes(size)
+        self._bytes += size
+        if self._bytes > self._most_bytes:
+            raise self._too_many_bytes()
         self._make_room(path)
         if hand is None or size < _WORTH_HANDING_OVER:
             self.ground.write_file(path, data, executable)
         else:
             hand.give(partial(self.ground.write_file, path, data, executable), size)
-        self.entries[path] = Entry(path, _FILE, size, executable, digest)
+        self.entries[path] = new_tuple(Entry, (path, _FILE, size, executable, digest, ""))
 
     def _make_room(self, path: str) -> None:
-        slash = path.rfind("/")
-        if slash > 0 and path[:slash] not in self.entries:
-            self.make_directory(path[:slash])
+        parent = path.rpartition("/")[0]
+        if parent and parent not in self.entries:
+            self.make_directory(parent)
         self._entry_count += 1
         if self._entry_count > self._most_entries or len(path) > self._surely_short:
             self._check_entry(path)
@@ -116,9 +118,8 @@ class Place:
 
     def finish(self) -> Tree:
         self._make_links()
-        entries = tuple(self.entries[path] for path in sorted(self.entries))
-        hashes = [(entry.path, entry.sha256) for entry in entries if entry.sha256 is not None]
-        return Tree(entries, h1(hashes))
+        entries = tuple(map(self.entries.__getitem__, sorted(self.entries)))
+        return Tree(entries, h1([(path, digest) for path, _, _, _, digest, _ in entries if digest is not None]))
 
     def _make_links(self) -> None:
         if not self._links:

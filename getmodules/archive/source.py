@@ -62,6 +62,11 @@ class Window:
                 raise corrupt("the archive became shorter while it was read")
         return self._buffer[at : at + length]
 
+    def has(self, expected: bytes, offset: int) -> bool:
+        """Whether ``expected`` is what is at ``offset``; ``False`` also where that is not in the buffer yet."""
+        at = offset - self._start
+        return at >= 0 and self._buffer.startswith(expected, at)
+
     def read(self, offset: int, length: int) -> bytes:
         """Up to ``length`` bytes, past the buffer."""
         try:

@@ -29,7 +29,7 @@ from getmodules.archive.zipdirectory import (
 )
 from getmodules.errors import CorruptArchiveError, UnsafeContentError, UnsupportedContentError
 from getmodules.limits import Limits
-from getmodules.model import Archive, Kind, Member
+from getmodules.model import Archive, Kind, Member, new_tuple
 from getmodules.ports import Context
 from getmodules.redact import printable
 
@@ -77,9 +77,11 @@ class _Reader:
         previous: ZipEntry | None = None
         end = described = 0
         for entry in self._directory:
-            if described or entry.offset != end:
-                self._check_gap(previous, end, entry.offset)
-            data_at = self._check_local_header(entry)
+            offset, twin = entry.offset, entry.twin
+            if described or offset != end:
+                self._check_gap(previous, end, offset)
+            agrees = twin and self._window.has(twin, offset)
+            data_at = offset + len(twin) if agrees else self._check_local_header(entry)
             previous, end, described = entry, data_at + entry.packed, entry.flags & _DESCRIPTOR
             yield self._member(entry, data_at)
         self._check_gap(previous, end, self._directory.offset)
@@ -114,8 +116,6 @@ class _Reader:
         """Compare the local header with the directory; where the data begins."""
         name_length = len(entry.raw_name)
         header = self._window.bytes_at(entry.offset, _LOCAL.size + name_length)
-        if header == entry.twin:
-            return entry.offset + len(header)
         numbers: tuple[bytes, int, int, int, int, int, int, int] = _LOCAL.unpack_from(header)
         magic, flags, method, crc, packed, size, local_name_length, extra_length = numbers
         if magic != LOCAL_MAGIC:
@@ -166,13 +166,13 @@ class _Reader:
         name, raw_name, host, flags, method, _, packed, size, attributes, _, _ = entry
         mode = attributes >> 16 if host in UNIX_HOSTS else _DOS_MODES[attributes & _DOS_DIRECTORY]
         kind = _KINDS.get(mode & _TYPE_BITS, _SPECIAL)
-        if kind is _DIRECTORY or raw_name.endswith(b"/"):
+        if kind is _DIRECTORY or raw_name[-1:] == b"/":
             return self._directory_member(entry, kind)
         if kind is _FILE or kind is None:
             if flags & _REFUSED_FLAGS or method not in _READABLE:
                 raise self._unreadable(entry)
             content = self._small if packed <= _SMALL_PACKED and size <= _SMALL else self._large
-            return Member(name, _FILE, size, mode & _OWNER_RUNS != 0, partial(content, entry, data_at))
+            return new_tuple(Member, (name, _FILE, size, mode & _OWNER_RUNS != 0, partial(content, entry, data_at), ""))
         if kind is _SYMLINK:
             return Member(name, kind, target=self._target(entry, data_at))
         return Member(name, kind)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import struct
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 from getmodules.archive.paths import decode_name
@@ -18,6 +19,7 @@ from getmodules.archive.refusals import HEAD_BYTES, ambiguous, corrupt, not_this
 from getmodules.archive.source import Window
 from getmodules.errors import UnsafeContentError
 from getmodules.limits import METADATA_BYTES, metadata_exceeded
+from getmodules.model import new_tuple
 from getmodules.redact import printable
 
 UTF8_NAME = 0x800
@@ -64,7 +66,7 @@ class Directory:
         self._raw = raw
         #: Where the directory begins, and so where the data of the last entry must end.
         self.offset = offset
-        self._positions = positions = array("L")
+        positions = array("L")
         starts = array("Q")
         at = last_start = 0
         last_at = len(raw) - _CENTRAL.size
@@ -85,11 +87,12 @@ class Directory:
             at += _CENTRAL.size + name + extra + comment
         if at != len(raw):
             raise corrupt("the zip's directory is longer or shorter than its end record says")
-        self._order: Iterable[int] = range(count) if in_order else sorted(range(count), key=starts.__getitem__)
+        if not in_order:
+            positions = array("L", (positions[index] for index in sorted(range(count), key=starts.__getitem__)))
+        self._positions = positions
 
     def __iter__(self) -> Iterator[ZipEntry]:
-        raw, positions = self._raw, self._positions
-        return (_parse(raw, positions[index]) for index in self._order)
+        return map(partial(_parse, self._raw), self._positions)
 
 
 # ---------------------------------------------------------------------------------------------- the end records
@@ -185,7 +188,7 @@ def _parse(raw: bytes, at: int) -> ZipEntry:
     if disk:
         raise unsupported("this zip is one part of a split archive")
     name = raw_name.decode() if raw_name.isascii() and not extra else _name(raw_name, extra, host, flags)
-    return ZipEntry(name, raw_name, host, flags, method, crc, packed, size, attributes, offset, twin)
+    return new_tuple(ZipEntry, (name, raw_name, host, flags, method, crc, packed, size, attributes, offset, twin))
 
 
 def _widen(raw_name: bytes, extra: bytes, values: tuple[int, int, int, int]) -> tuple[int, int, int, int]:

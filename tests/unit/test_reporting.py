@@ -10,6 +10,7 @@ import pytest
 
 from getmodules import Context, Phase, Progress
 from getmodules.reporting import Reporting
+from getmodules.turns import Turns
 from tests.fakes import FakeGetter, Recorder, client_with, members_of
 
 
@@ -61,7 +62,7 @@ def test_cancelling_is_no_plugins_fault(tmp_path: Path, during: Any, error: Base
 
 def test_reports_reach_the_caller() -> None:
     recorder = Recorder()
-    reporting = Reporting(recorder)
+    reporting = Reporting(recorder, Turns())
     reporting.phase("p", Phase.UNPACKING, 5)
     reporting.advance("p", 3)
     reporting.notice("p", "m")

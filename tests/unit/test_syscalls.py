@@ -4,6 +4,7 @@ import builtins
 import errno
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,14 @@ def test_a_c_library_without_the_function_is_a_system_without_it(
     synced_with_the_fallback(tmp_path)
 
 
+@pytest.fixture
+def nothing_remembered() -> Iterator[None]:
+    syscalls._libc_function.cache_clear()
+    yield
+    syscalls._libc_function.cache_clear()
+
+
+@pytest.mark.usefixtures("nothing_remembered")
 def test_a_python_without_ctypes_is_a_system_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     original = builtins.__import__
 
