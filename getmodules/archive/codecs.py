@@ -25,8 +25,6 @@ _STREAM_PIECE_BYTES = 2 << 20
 _XZ_MEMORY = 80 << 20
 #: zstd --ultra -21 and --long=26; the window is what a decompressor must hold.
 _ZSTD_WINDOW_LOG = 26
-#: Fewer compressed bytes than these are not worth isal's decompressor, which needs ten times the memory of zlib's.
-_TINY = 2 << 10
 _GZIP_RESERVED_FLAGS = 0xE0
 #: How lzma and zstd say that a window is larger than these; neither has a class or a number for it.
 _TOO_MUCH_MEMORY = ("Memory usage limit exceeded", "requires too much memory")
@@ -57,8 +55,8 @@ class Codec:
     begins: Callable[[bytes], bool]
     new: Callable[[], Decoder]
     errors: tuple[type[Exception], ...]
-    #: Makes what decodes a member of so many compressed bytes in one call: the same, less what only a stream needs.
-    new_whole: Callable[[int], WholeDecoder]
+    #: Makes what decodes a small member in one call: the same, less what only a stream needs.
+    new_whole: Callable[[], WholeDecoder]
 
 
 def fast_zlib() -> ModuleType:
@@ -77,9 +75,7 @@ def codec(name: str) -> Codec:
 
 def _gzip() -> Codec:
     module = fast_zlib()
-    return Codec(
-        "gzip", _begins_gzip, lambda: _Flate(module, 31), (module.error,), lambda length: module.decompressobj(31)
-    )
+    return Codec("gzip", _begins_gzip, lambda: _Flate(module, 31), (module.error,), partial(module.decompressobj, 31))
 
 
 def _begins_gzip(head: bytes) -> bool:
@@ -89,19 +85,16 @@ def _begins_gzip(head: bytes) -> bool:
 
 def _deflate() -> Codec:
     module = fast_zlib()
-
-    def new_whole(length: int) -> WholeDecoder:
-        decoder: WholeDecoder = (zlib if length < _TINY else module).decompressobj(-15)
-        return decoder
-
-    return Codec("deflate", lambda head: True, lambda: _Flate(module, -15), (module.error, zlib.error), new_whole)
+    return Codec(
+        "deflate", lambda head: True, lambda: _Flate(module, -15), (module.error,), partial(module.decompressobj, -15)
+    )
 
 
 def _bzip2() -> Codec:
     import bz2
 
     new = bz2.BZ2Decompressor
-    return Codec("bzip2", lambda head: head.startswith(b"BZh"), new, (OSError, ValueError), lambda length: new())
+    return Codec("bzip2", lambda head: head.startswith(b"BZh"), new, (OSError, ValueError), new)
 
 
 def _xz() -> Codec:
@@ -110,7 +103,7 @@ def _xz() -> Codec:
     def new() -> Decoder:
         return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
 
-    return Codec("xz", lambda head: head.startswith(b"\xfd7zX"), new, (lzma.LZMAError,), lambda length: new())
+    return Codec("xz", lambda head: head.startswith(b"\xfd7zX"), new, (lzma.LZMAError,), new)
 
 
 def _zstd() -> Codec:
@@ -121,7 +114,7 @@ def _zstd() -> Codec:
 
     options = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG}
     new = partial(zstd.ZstdDecompressor, options=options)
-    return Codec("zstd", _begins_zstd, new, (zstd.ZstdError,), lambda length: new())
+    return Codec("zstd", _begins_zstd, new, (zstd.ZstdError,), new)
 
 
 def _begins_zstd(head: bytes) -> bool:
@@ -162,7 +155,7 @@ class _Flate:
 
 def decode_whole(codec: Codec, data: bytes, size: int) -> bytes:
     """All of one small member that must come out as ``size`` bytes and use up ``data``."""
-    decoder = codec.new_whole(len(data))
+    decoder = codec.new_whole()
     try:
         # One byte more than announced shows a lie without paying for all of it.
         out = decoder.decompress(data, size + 1)
