@@ -198,7 +198,7 @@ class Wire:
         self._local.watch, self._local.check_address = watch, check_address
         self._guardian.add(watch)
         try:
-            sent = WatchedBody(body, watch) if isinstance(body, SizedBody) else body
+            sent = body if body is None or isinstance(body, bytes) else WatchedBody(body, watch)
             response = self._send(method, url, context, headers or {}, sent)
             _log.debug(
                 "%s %s: %d %s",
@@ -238,7 +238,7 @@ class Wire:
     ) -> requests.Response:
         scheme, host, port = _place(url)
         sent = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity", **headers}
-        request = requests.Request(method, url, headers=sent, data=body, auth=_no_auth).prepare()
+        request = _prepared(method, url, sent, body)
         proxy = self.settings.proxy_for(url)
         remaining = context.deadline.remaining()
         return self._adapter.send(
@@ -257,8 +257,13 @@ class Wire:
         self._adapter.close()
 
 
-def _no_auth(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Without an explicit one, requests takes credentials from the URL and from ~/.netrc."""
+def _prepared(method: str, url: str, headers: Mapping[str, str], body: Any) -> requests.PreparedRequest:
+    """Not by ``Request.prepare``, which looks for cookies, and takes credentials from the URL and from ~/.netrc."""
+    request = requests.PreparedRequest()
+    request.prepare_method(method)
+    request.prepare_url(url, None)
+    request.prepare_headers(headers)
+    request.prepare_body(body, None)
     return request
 
 
