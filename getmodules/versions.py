@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Self
 
+from getmodules.patterns import pattern
 from getmodules.redact import printable
 from getmodules.values import valueclass
 
@@ -33,14 +34,14 @@ _LARGEST = 2**63 - 1
 _NEAR = 2
 
 _IDENTIFIERS = r"[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*"
-_VERSION = re.compile(
+_VERSION = pattern(
     rf"(?P<numbers>[0-9]+\.[0-9]+\.[0-9]+)(?:-(?P<prerelease>{_IDENTIFIERS}))?(?:\+(?P<build>{_IDENTIFIERS}))?"
 )
-_BOUNDARY = re.compile(
+_BOUNDARY = pattern(
     rf"v?(?P<numbers>[0-9]+(?:\.[0-9]+){{0,2}})(?:-(?P<prerelease>{_IDENTIFIERS}))?(?:\+(?P<build>{_IDENTIFIERS}))?"
 )
-_BLANKS = re.compile(r"[ \t]*")
-_OPERATOR = re.compile(r"[=!<>~^|&]*")
+_BLANKS = pattern(r"[ \t]*")
+_OPERATOR = pattern(r"[=!<>~^|&]*")
 
 
 class VersionError(ValueError):

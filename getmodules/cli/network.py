@@ -12,10 +12,11 @@ from typing import NoReturn
 from getmodules.cli.headers import headers_of
 from getmodules.errors import ConfigError
 from getmodules.net.settings import NetSettings
+from getmodules.patterns import pattern
 from getmodules.redact import quoted
 from getmodules.values import replace
 
-_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?P<port>:[0-9]{1,5})?", re.ASCII)
+_HOST = pattern(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?P<port>:[0-9]{1,5})?", re.ASCII)
 _CA, _CERTIFICATE, _PLAIN = "--ca-file", "--client-cert", "--plain-http"
 
 

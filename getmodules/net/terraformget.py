@@ -11,6 +11,7 @@ from urllib.parse import urljoin
 from getmodules.address import parse
 from getmodules.detection import unusable
 from getmodules.errors import AddressError
+from getmodules.patterns import pattern
 
 HEADER = "X-Terraform-Get"
 #: What tells a server that asks are a module's, and not a browser's.
@@ -20,8 +21,8 @@ PAGE_BYTES = 64 << 10
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 
 #: A tag with its attributes; a ``>`` may stand in a quoted one.
-_TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][^\s/>]*+)(?P<attributes>(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+)>")
-_ATTRIBUTE = re.compile(
+_TAG = pattern(r"<(?P<end>/?)(?P<name>[A-Za-z][^\s/>]*+)(?P<attributes>(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+)>")
+_ATTRIBUTE = pattern(
     r"(?P<name>[^\s\"'<>/=]++)(?:\s*+=\s*+(?:\"(?P<a>[^\"]*+)\"|'(?P<b>[^']*+)'|(?P<c>[^\s\"'<>]++)))?"
 )
 #: What is in these is no markup.
@@ -48,7 +49,7 @@ def location_in_page(page: str) -> str | None:
             if name == "body" or (tag["end"] and name in ("head", "html")):
                 return None
             if name in _OPAQUE and not tag["end"]:
-                end = re.compile(f"</{name}", re.IGNORECASE).search(page, at)
+                end = pattern(f"</{name}", re.IGNORECASE).search(page, at)
                 at = len(page) if end is None else end.end()
             elif name == "meta":
                 found = _attributes(tag["attributes"])

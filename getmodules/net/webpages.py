@@ -5,21 +5,22 @@ from __future__ import annotations
 import re
 
 from getmodules.errors import UnsupportedContentError
+from getmodules.patterns import pattern
 from getmodules.url import Url
 
 #: No archive begins in this way: its first bytes are a number, or the name of a file.
-_MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype|!--|\?xml|html|head|body|title|script)", re.IGNORECASE)
-_OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*+[\[{]")
-_TEXT = re.compile(r"text/.*|application/(?:(?:.+\+)?(?:json|xml)|xhtml\+xml)", re.IGNORECASE)
+_MARKUP = pattern(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype|!--|\?xml|html|head|body|title|script)", re.IGNORECASE)
+_OBJECT = pattern(rb"(?:\xef\xbb\xbf)?\s*+[\[{]")
+_TEXT = pattern(r"text/.*|application/(?:(?:.+\+)?(?:json|xml)|xhtml\+xml)", re.IGNORECASE)
 
 #: Hosts of git repositories: how many parts of a path name one there, and what stands before a branch.
 _FORGES = {
-    "github.com": re.compile(r"/(?P<repository>[^/]+/[^/]+)(?:/(?:tree|blob)/(?P<ref>[^/]+)(?P<subdir>/.*)?)?/?"),
-    "gitlab.com": re.compile(
+    "github.com": pattern(r"/(?P<repository>[^/]+/[^/]+)(?:/(?:tree|blob)/(?P<ref>[^/]+)(?P<subdir>/.*)?)?/?"),
+    "gitlab.com": pattern(
         r"/(?P<repository>[^/]+(?:/(?!-/)[^/]+)+)(?:/-/(?:tree|blob)/(?P<ref>[^/]+)(?P<subdir>/.*)?)?/?"
     ),
-    "bitbucket.org": re.compile(r"/(?P<repository>[^/]+/[^/]+)(?:/src/(?P<ref>[^/]+)(?P<subdir>/.*)?)?/?"),
-    "codeberg.org": re.compile(
+    "bitbucket.org": pattern(r"/(?P<repository>[^/]+/[^/]+)(?:/src/(?P<ref>[^/]+)(?P<subdir>/.*)?)?/?"),
+    "codeberg.org": pattern(
         r"/(?P<repository>[^/]+/[^/]+)(?:/src/(?:branch|tag|commit)/(?P<ref>[^/]+)(?P<subdir>/.*)?)?/?"
     ),
 }
