@@ -202,9 +202,8 @@ def _run(names: Sequence[str], tasks: Sequence[_Task[T]], means: Means, pace: Pa
                     results.update(future.result())
         except BaseException:
             means.cancelled.set()
-            for future in running:
-                future.cancel()
-            wait(running)
+            # What never began is none of our concern any more; its executor may never come to it.
+            wait([future for future in running if not future.cancel()])
             raise
     return _outcome(names, results)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 from getmodules.model import (
@@ -69,7 +70,8 @@ class BoundUnpacker:
 
     def unpack(self, archive: Archive, context: Context) -> Members:
         where = f"unpacker {self.names[0]!r}"
-        items: Iterable[Member] = self.plugin.guard.ask(where, self.offer, "unpack", archive, context)
+        with nullcontext() if self.plugin.first_party else context.turns.left():
+            items: Iterable[Member] = self.plugin.guard.ask(where, self.offer, "unpack", archive, context)
         return Members(self.plugin.guard.members(where, items), strict=True, ahead=self.ahead)
 
 
@@ -116,7 +118,8 @@ class BoundVerifier:
 
     def verify(self, gate: Gate, subject: Pin | Archive | Tree, context: Context) -> str | None:
         where = f"verifier {self.name!r}"
-        result = self.plugin.guard.ask(where, self.offer, "verify", gate, subject, context)
+        with context.turns.left():  # it may ask somebody
+            result = self.plugin.guard.ask(where, self.offer, "verify", gate, subject, context)
         if result is not None and not isinstance(result, str):
             raise self.plugin.guard.violation(f"{where} returned {type(result).__name__}, not a string or None")
         return result

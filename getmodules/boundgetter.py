@@ -135,9 +135,12 @@ class BoundGetter:
             return self.plugin.guard.call("versions", bounded_names, found or (), context.checkpoint)
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:
-        asked = replace(pin, package=context.mirrors.asked(pin.package))
         with context.turns.left():
-            result = self.plugin.guard.ask("fetch", self.offer, "fetch", asked, wants, context)
+            return self._fetched(pin, wants, context)
+
+    def _fetched(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:
+        asked = replace(pin, package=context.mirrors.asked(pin.package))
+        result = self.plugin.guard.ask("fetch", self.offer, "fetch", asked, wants, context)
         if isinstance(result, Blob):
             return self._blob(result)
         if isinstance(result, Layers):

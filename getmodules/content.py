@@ -60,6 +60,8 @@ class Content:
     blob_bytes: int | None = None
     digests: Mapping[str, str] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
+    #: Whether reading the members may be waiting: for their source, or for whatever a plugin of others does.
+    may_wait: bool = False
     #: What to do where it turns out not to be what it was said to be.
     advice: Callable[[], str | None] = _no_advice
 
@@ -138,7 +140,7 @@ def receive(
     if isinstance(fetched, Members):
         _refuse_what_needs_bytes(treatment, demands)
         _refuse_where_a_verifier_needs_bytes(catalog)
-        return Content(members=fetched, plugins=(plugin,), digests=fetched.digests)
+        return Content(members=fetched, plugins=(plugin,), digests=fetched.digests, may_wait=True)
     if isinstance(fetched, Layers):
         _refuse_what_needs_bytes(treatment, demands)
         return _receive_layers(fetched, plugin, place, catalog, context)
@@ -162,6 +164,7 @@ def receive(
         blob_bytes=archive.size,
         digests={fetched.key: str(fetched.digests[0] if fetched.digests else digest)},
         evidence=evidence,
+        may_wait=isinstance(plan, BoundUnpacker) and not plan.plugin.first_party,
         advice=advice,
     )
 
@@ -170,24 +173,30 @@ def _receive_layers(layers: Layers, plugin: Plugin, place: Place, catalog: Catal
     """Each layer is a blob that passes the second gate on its own; what they hold together are the members."""
     evidence: list[Evidence] = []
     readers: list[Callable[[], Iterable[Member]]] = []
-    packed = 0
+    spent = packed = 0
+    ours, seen = True, set[Digest]()
     for number, blob in enumerate(layers.blobs):
         with attributed(plugin):
             unpacker = _unpacker(blob, Treatment(), catalog)
             assert isinstance(unpacker, BoundUnpacker)  # layers say their format
             demands = demanded.of_promises(blob.digests, "the source")
-            with place.spooled(blob, f"layer-{number}", demands, context, spent=packed) as archive:
+            with place.spooled(blob, f"layer-{number}", demands, context, spent=spent) as archive:
                 context.phase(Phase.VERIFYING)
                 evidence += demanded.judge(Gate.BYTES, archive, demands, catalog.verifiers, context)
                 if blob.digests:
                     archive = place.visit.keep(archive, blob.digests[0])
         readers.append(partial(_members_of, unpacker, archive, context))
-        packed += archive.size
+        ours = ours and unpacker.plugin.first_party
+        spent += archive.size
+        # One layer many times brings no more bytes that more may be unpacked from.
+        packed += archive.size if archive.digests[OWN_ALGORITHM] not in seen else 0
+        seen.add(archive.digests[OWN_ALGORITHM])
     return Content(
-        members=Members(merged(readers), strict=True),
+        members=Members(merged(readers, context.limits), strict=True),
         plugins=(plugin,),
         packed_bytes=packed,
         evidence=tuple(evidence),
+        may_wait=not ours,
     )
 
 

@@ -85,9 +85,9 @@ class Means:
             raise InstallError("cancelled", part="cancelled")
 
     def unpacking(self, content: Content) -> AbstractContextManager[object]:
-        if content.packed_bytes is None:  # fetched while they are written, members wait for their source
+        if content.may_wait:
             return self.turns.left()
-        return self.turns.long_work() if content.packed_bytes > SMALL_BYTES else nullcontext()
+        return self.turns.long_work() if (content.packed_bytes or 0) > SMALL_BYTES else nullcontext()
 
     def visit(self, package: PackageAddress | None = None) -> Visit:
         """Of the store; a package of this machine is at hand itself, and work without one leaves nothing to keep."""
@@ -214,7 +214,7 @@ def _attempt(request: Request, means: Means, torn: threading.Event) -> tuple[Ins
         installed = _judge_trees(arrival, content, trees, results, means.catalog, context)
         context.checkpoint()
         context.phase(Phase.PUBLISHING)
-        visit.settle(sites[0].staging.tree)
+        visit.settle(sites[0].staging.tree, means.syncs.sync)
         for site in sites:
             if site.want.dest in installed:
                 with results.noted(site.want):

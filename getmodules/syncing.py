@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import threading
+from functools import partial
 
 from getmodules.syscalls import sync_filesystem
-from getmodules.turns import Turns
+from getmodules.turns import Turns, surely
 
 
 class SharedSync:
@@ -36,23 +37,29 @@ class _Rounds:
         self._changed = threading.Condition()
         self._begun = 0
         self._done = 0
-        self._busy = False
+        #: The thread that is at it.
+        self._busy: int | None = None
 
     def sync(self, fd: int) -> None:
-        with self._changed:
-            needed = self._begun + 1
-            self._changed.wait_for(lambda: self._done >= needed or not self._busy)
-            if self._done >= needed:
-                return
-            self._busy = True
-            self._begun = number = self._begun + 1
+        mine, done = False, 0  # whoever waits for a round that failed tries it, and hears of it, alone
         try:
-            sync_filesystem(fd)
-        except BaseException:
-            number = 0  # whoever waits for this one tries it, and hears of it, alone
-            raise
-        finally:
             with self._changed:
-                self._busy = False
-                self._done = max(self._done, number)
-                self._changed.notify_all()
+                needed = self._begun + 1
+                me = threading.get_ident()
+                # Where it is ourselves, an interrupt hit the end of our last round.
+                self._changed.wait_for(lambda: self._done >= needed or self._busy in (None, me))
+                if self._done >= needed:
+                    return
+                mine, self._busy = True, me
+                self._begun = number = self._begun + 1
+            sync_filesystem(fd)
+            done = number
+        finally:
+            if mine:
+                surely(partial(self._end, done))
+
+    def _end(self, done: int) -> None:
+        with self._changed:
+            self._busy = None
+            self._done = max(self._done, done)
+            self._changed.notify_all()

@@ -10,16 +10,31 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
+
+
+def surely(end: Callable[[], None]) -> None:
+    """``end()``, which may be called twice: an interrupt that hits just this moment comes through afterwards."""
+    try:
+        end()
+    except BaseException:
+        end()
+        raise
 
 
 class Turns:
     """Shared by all that is done at the same time.
 
-    Nobody may wait for anybody else without having :meth:`left`: whoever is waited for may need the turn.
+    Nobody may wait for anybody else without having :meth:`left`: whoever is waited for may need the turn. An interrupt
+    may hit any line in here, so the locks themselves know who has them, and nobody gives back what he has not.
     """
 
     def __init__(self) -> None:
-        self._turn = threading.Lock()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._turn: Any = threading.RLock()
         # Inflating and hashing much at a time lets go of the interpreter: there processors are what counts.
         self._processors = threading.Semaphore(os.cpu_count() or 1)
         self._own = threading.local()
@@ -27,33 +42,37 @@ class Turns:
     @contextmanager
     def taken(self) -> Iterator[None]:
         """The block computes."""
-        if self._is_mine:
-            yield
-            return
-        self._take()
         try:
+            self._come_back()  # it is there already where an interrupt kept an earlier block from giving it back
             yield
         finally:
-            self._give()
+            surely(self._give_back)
 
     @contextmanager
     def left(self) -> Iterator[None]:
         """The block waits for something, so that another one computes meanwhile."""
         self._announce()
-        if not self._is_mine:
+        if self._has_processor:
+            with self._without_processor():
+                yield
+        elif self._is_mine():
+            try:
+                self._turn.release()
+                yield
+            finally:
+                self._come_back()
+        else:
             yield
-            return
-        self._give()
-        try:
-            yield
-        finally:
-            self._take()
 
     @contextmanager
     def long_work(self) -> Iterator[None]:
         """The block computes for long, in large pieces: as many at once as there are processors."""
-        with self.left(), self._processors:
-            yield
+        with self.left():
+            try:
+                self._take_processor()
+                yield
+            finally:
+                self._give_processor()
 
     @contextmanager
     def announced(self, waiting: Callable[[], None]) -> Iterator[None]:
@@ -70,14 +89,38 @@ class Turns:
             self._own.waiting = None
             waiting()
 
-    @property
+    def _give_back(self) -> None:
+        if self._is_mine():
+            self._turn.release()
+
+    def _come_back(self) -> None:
+        if not self._is_mine():
+            self._turn.acquire()
+
     def _is_mine(self) -> bool:
-        return getattr(self._own, "turn", False)
+        if self._process != os.getpid():
+            self._begin()  # after a fork: whoever had the turn is not in this process
+        return bool(self._turn._is_owned())
 
-    def _take(self) -> None:
-        self._turn.acquire()
-        self._own.turn = True
+    # ------------------------------------------------------------------------------------------ the processors
 
-    def _give(self) -> None:
-        self._own.turn = False
-        self._turn.release()
+    @property
+    def _has_processor(self) -> bool:
+        return getattr(self._own, "processor", False)
+
+    @contextmanager
+    def _without_processor(self) -> Iterator[None]:
+        self._give_processor()
+        try:
+            yield
+        finally:
+            self._take_processor()
+
+    def _take_processor(self) -> None:
+        self._processors.acquire()
+        self._own.processor = True
+
+    def _give_processor(self) -> None:
+        if self._has_processor:
+            self._own.processor = False
+            self._processors.release()

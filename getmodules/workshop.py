@@ -17,6 +17,8 @@ from getmodules.oserrors import translated
 from getmodules.ports import Context
 from getmodules.store.visit import Visit
 
+_TICK_SECONDS = 0.1
+
 
 class Workshops:
     def __init__(self, root: Callable[[], Path], visit: Visit) -> None:
@@ -30,18 +32,28 @@ class Workshops:
             if lasting is not None:
                 yield lasting
                 return
-            with self.alone(key) as path:
+            with self.alone(key, context) as path:
                 yield path
 
     @contextmanager
-    def alone(self, key: str) -> Iterator[Path]:
+    def alone(self, key: str, context: Context) -> Iterator[Path]:
         """A room of this operation's own."""
         name = hashlib.sha256(key.encode()).hexdigest()[:32]
-        with self._locks[name]:
+        with self._taken(self._locks[name], context):
             path = self._root() / name
             with translated("cannot make a working directory"):
                 path.mkdir(mode=0o700, exist_ok=True)
             yield path
+
+    @contextmanager
+    def _taken(self, lock: threading.Lock, context: Context) -> Iterator[None]:
+        with context.turns.left():
+            while not lock.acquire(timeout=_TICK_SECONDS):
+                context.checkpoint()
+        try:
+            yield
+        finally:
+            lock.release()
 
 
 @contextmanager

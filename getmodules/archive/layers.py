@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from getmodules.archive.paths import member_path
 from getmodules.errors import UnsafeContentError
-from getmodules.limits import METADATA_BYTES, metadata_exceeded
+from getmodules.limits import METADATA_BYTES, Limits, metadata_exceeded
 from getmodules.model import Kind, Member
 from getmodules.redact import printable
 
@@ -24,8 +24,9 @@ _OVERHEAD = 250
 Layer = Callable[[], Iterable[Member]]
 
 
-def merged(layers: Sequence[Layer]) -> Iterator[Member]:
-    owners = _Owners()
+def merged(layers: Sequence[Layer], limits: Limits) -> Iterator[Member]:
+    """The limit on bytes holds for all that the layers bring: also what is hidden has to be unpacked."""
+    owners = _Owners(limits)
     for number, layer in enumerate(layers):
         owners.add_layer(number, layer())
     for number, layer in enumerate(layers):
@@ -38,7 +39,9 @@ def merged(layers: Sequence[Layer]) -> Iterator[Member]:
 class _Owners:
     """The layer that each path comes from, as far as the layers have been read."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._bytes = 0
         self._owner: dict[str, int] = {}
         self._children: dict[str, set[str]] = {}
         self._kinds: dict[str, Kind] = {}
@@ -52,6 +55,9 @@ class _Owners:
         for member in members:
             cleaned = _path_of(member)
             self._charge(cleaned)
+            self._bytes += member.size or 0
+            if self._bytes > self._limits.total_bytes:
+                raise self._limits.exceeded("total_bytes", f"the layers hold {self._bytes:,} bytes together")
             names.append((cleaned, member.kind))
         # Marks first: they speak of the layers below, wherever in their own layer they stand.
         for path, _ in names:

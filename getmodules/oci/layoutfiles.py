@@ -123,9 +123,12 @@ class TarFiles:
 def _places(path: Path, context: Context) -> dict[str, tuple[int, int]]:
     """Every file of the layout by its name, with its offset and size; bounded by the limit on entries and in memory."""
     try:
-        archive = Archive(path=path, size=path.stat().st_size, digests={})
+        status = path.stat()
     except OSError as error:
         raise unreadable(path, error) from error
+    if not stat.S_ISREG(status.st_mode):
+        raise _irregular(printable(str(path), 500))
+    archive = Archive(path=path, size=status.st_size, digests={})
     places: dict[str, tuple[int, int]] = {}
     remembered = 0
     for number, (member, offset) in enumerate(read_offsets(archive, context), start=1):

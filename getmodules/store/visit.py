@@ -177,7 +177,7 @@ class Visit:
         assert self._home is not None
         return room(self._home.root, "locks") / claim_name(key)
 
-    def settle(self, beside: Path) -> None:
+    def settle(self, beside: Path, sync: Callable[[int], None] = sync_filesystem) -> None:
         """Bring what was kept to the disk, unless that happens anyway when what is at ``beside`` is published.
 
         No file is synced by itself: that takes longer than all the rest, and a file that a crash cut short is found
@@ -189,7 +189,7 @@ class Visit:
             if os.stat(beside).st_dev != os.stat(self._home.root).st_dev:
                 root = os.open(self._home.root, DIRECTORY)
                 try:
-                    sync_filesystem(root)
+                    sync(root)
                 finally:
                     os.close(root)
 

@@ -136,3 +136,14 @@ def test_a_verifier_that_judges_archives_only_is_not_passed_over(tmp_path: Path)
     assert caught.value.code == "verification"
     assert "watchman" in caught.value.message
     assert list(tmp_path.iterdir()) == []
+
+
+def test_one_layer_many_times_allows_no_more_to_be_unpacked(tmp_path: Path) -> None:
+    """The ratio is of what came, and it came once."""
+    layer = gzip.compress(tar_of({"f": bytes(80 << 20)}))
+    many = Layers(blobs=tuple(Blob(chunks=(layer,), format="tar.gz") for _ in range(20)))
+    client = client_with(FakeGetter(answer=lambda *_: many))
+    with pytest.raises(GetModulesError) as caught:
+        client.get("fake://h/image", tmp_path / "dest")
+    assert caught.value.code == "limit-exceeded/ratio"
+    assert list(tmp_path.iterdir()) == []

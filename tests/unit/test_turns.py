@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
-from concurrent.futures import ThreadPoolExecutor
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
@@ -140,3 +142,62 @@ def test_without_a_wait_the_end_is_announced() -> None:
     with turns.announced(lambda: said.append("end")), turns.taken():
         assert said == []
     assert said == ["end"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.parametrize("own", [True, False], ids=["we have the turn", "another thread has it"])
+def test_after_a_fork_the_turn_is_free(*, own: bool) -> None:
+    turns = Turns()
+    taken, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with turns.taken():
+            taken.set()
+            release.wait(_SECONDS)
+
+    if own:
+        with turns.taken():
+            assert _status_of_child(turns) == 0
+    else:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(hold)
+            taken.wait(_SECONDS)
+            assert _status_of_child(turns) == 0
+            release.set()
+    in_threads(2, lambda: turns.taken().__enter__())
+
+
+def _status_of_child(turns: Turns) -> int:
+    child = os.fork()
+    if not child:
+        signal.alarm(_SECONDS)
+        with turns.taken(), turns.long_work():
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_an_interrupt_while_the_turn_is_awaited_gives_back_nobody_elses() -> None:
+    turns = Turns()
+    has, release = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with turns.taken():
+            has.set()
+            time.sleep(0.1)  # by then the main thread waits; where it does not, it is interrupted all the same
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            release.wait(_SECONDS)
+
+    def wait_for_the_turn(pool: ThreadPoolExecutor) -> None:
+        with turns.taken():
+            with turns.left():
+                futures.append(pool.submit(other))
+                has.wait(_SECONDS)
+            raise AssertionError("it has the turn, which is another one's")
+
+    futures: list[Future[None]] = []
+    with ThreadPoolExecutor(1) as pool:
+        with pytest.raises(KeyboardInterrupt):
+            wait_for_the_turn(pool)
+        release.set()
+        futures[0].result(_SECONDS)
+    in_threads(2, lambda: turns.taken().__enter__())

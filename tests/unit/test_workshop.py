@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from getmodules import Context
+from getmodules import Context, Limits, NetworkError
 from tests.fakes import FakeGetter, a_pin, client_with, members_of
+from tests.refusals import refusal
 from tests.stores import caching_client, nothing_half
 
 
@@ -30,6 +31,18 @@ def test_a_getter_works_in_its_workshop_and_is_alone_there(tmp_path: Path) -> No
     assert seen[0] == seen[1]
     assert not seen[0].exists()
     assert [entry.name for entry in tmp_path.iterdir()] == ["dest"]
+
+
+def test_who_waits_for_a_room_waits_no_longer_than_the_deadline(tmp_path: Path) -> None:
+    """Even for himself."""
+
+    def work(context: Context) -> None:
+        with context.workshop("key"), context.workshop("key"):
+            raise AssertionError("two in one room")
+
+    client = client_with(FakeGetter(answer=members_of(), during_fetch=work))
+    refusal(NetworkError, "network/timeout", client.get, "fake://h/x", tmp_path / "dest", limits=Limits(seconds=1))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_workshop_without_a_destination_is_temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from getmodules.archive import layers as layering
 from getmodules.archive.layers import merged
 from getmodules.errors import GetModulesError, LimitExceededError, UnsafeContentError
+from getmodules.limits import Limits
 from getmodules.model import Kind, Member
 from tests.refusals import refusal
 
@@ -31,7 +32,7 @@ def link(name: str) -> Member:
 def shown(*layers: Sequence[Member]) -> list[str]:
     """Each member as its name and the layer that it comes from; directories are left out."""
     by_identity = {id(member): number for number, layer in enumerate(layers) for member in layer}
-    found = merged([lambda layer=layer: iter(layer) for layer in layers])
+    found = merged([lambda layer=layer: iter(layer) for layer in layers], Limits())
     return sorted(f"{m.name}@{by_identity[id(m)]}" for m in found if m.kind is not Kind.DIRECTORY)
 
 
@@ -170,3 +171,11 @@ def test_the_same_as_unpacking_one_after_the_other(layers: list[list[Member]]) -
     except GetModulesError as error:
         raise AssertionError(f"refused: {error}") from error
     assert found == applied(layers)
+
+
+def test_what_is_hidden_counts_as_well() -> None:
+    """It is unpacked all the same: a layer that is listed a thousand times must not cost a thousand times the limit."""
+    layer = [Member("a", Kind.FILE, 400)]
+    limits = Limits(total_bytes=1000)
+    assert len(list(merged([lambda: iter(layer)] * 2, limits))) == 1
+    refusal(LimitExceededError, "limit-exceeded/total-bytes", list, merged([lambda: iter(layer)] * 3, limits))

@@ -150,6 +150,13 @@ def test_what_is_no_manifest(context: Context, answer: Answer, kind: type[GetMod
         refusal(kind, code, asking.client.manifest, "1", context)
 
 
+@pytest.mark.parametrize("status", ["203 Other", "204 No Content", "206 Partial", "299 Fine"])
+def test_whatever_comes_for_a_digest_is_handed_over_to_be_judged_by_it(context: Context, status: str) -> None:
+    body = b"" if status.startswith("204") else b"{}"
+    with against(replying(status, body)) as (_, asking):
+        assert asking.client.manifest(f"sha256:{'0' * 64}", context).body == body
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [

@@ -172,3 +172,9 @@ def test_referrers_by_subject_and_by_the_fallback_tag(made: HandMade, context: C
     made.manifest(encoded(index), referrers_tag(Digest.parse(subject)), OCI_INDEX)
     found = Layout(made.path).referrers(Digest.parse(subject), context)
     assert [str(each.digest) for each in found] == [by_subject, sha256(fallback)]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no fifos on this system")
+def test_a_fifo_is_no_layout_and_is_not_waited_for(context: Context, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "layout.tar")
+    refusal(FetchError, "fetch/unreadable", Layout(tmp_path / "layout.tar").manifest, "1", context)

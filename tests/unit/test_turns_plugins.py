@@ -1,0 +1,204 @@
+"""What may wait for another package must not keep that one from computing: nobody waits with the turn in hand."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from getmodules import Blob, Client, Gate, Kind, Member, Pin, Progress, hookimpl
+from getmodules.batch import Job, Pace, install_all
+from getmodules.model import Layers
+from getmodules.pipeline import SMALL_BYTES
+from getmodules.ports import Phase
+from tests.fakes import ZIP, FakeGetter, FakePlugin, FakeVerifier, blob
+
+PACKAGES = 4
+PATIENCE = 60
+
+
+class Meeting:
+    """All packages have to be in here at one time."""
+
+    def __init__(self) -> None:
+        self._barrier = threading.Barrier(PACKAGES)
+
+    def attend(self, *_: object) -> None:
+        self._barrier.wait(PATIENCE)
+
+
+class Unpacker:
+    names = ("slow",)
+    suffixes = (".slow",)
+    media_types = ()
+    layer_media_types = ("slow/layer",)
+
+    def __init__(self, wait: Callable[[], None], *, at_once: bool) -> None:
+        self._wait = wait
+        self._at_once = at_once
+
+    def unpack(self, archive: Any, context: Any) -> Iterator[Member] | tuple[Member, ...]:
+        member = Member("a", Kind.FILE, 1, executable=False, open=lambda: (b"x",))
+        if self._at_once:
+            self._wait()
+            return (member,)
+        return self._later(member)
+
+    def _later(self, member: Member) -> Iterator[Member]:
+        self._wait()
+        yield member
+
+
+class Plugin(FakePlugin):
+    def __init__(self, *getters: Any, unpackers: Any = (), **offers: Any) -> None:
+        super().__init__(*getters, **offers)
+        self._unpackers = unpackers
+
+    @hookimpl
+    def getmodules_unpackers(self) -> Any:
+        return self._unpackers
+
+
+class Waiting(Progress):
+    def __init__(self, phase: Phase, wait: Callable[[], None]) -> None:
+        self._phase = phase
+        self._wait = wait
+
+    def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
+        if phase is self._phase:
+            self._wait()
+
+
+def by_url(package: Any, context: Any) -> Pin:
+    return Pin(package=package, id=f"id of {package.url}")
+
+
+def getter_of(content: Callable[[], Any]) -> FakeGetter:
+    return FakeGetter(answer=lambda *_: content(), pin=by_url)
+
+
+def client_of(plugin: FakePlugin, progress: Progress | None = None) -> Client:
+    return Client(plugins=(plugin,), environ={"GETMODULES_PLUGINS": ""}, progress=progress, use_cache=False)
+
+
+def jobs_of(client: Client, place: Path) -> list[Job]:
+    sources = [f"fake://h{number}/p" for number in range(PACKAGES)]
+    return [
+        Job(name=str(number), address=client.detect(source), dest=place / str(number), source=source)
+        for number, source in enumerate(sources)
+    ]
+
+
+def all_installed(client: Client, place: Path) -> bool:
+    outcome = install_all(jobs_of(client, place), client._means(None, None))
+    return outcome.failures == () and len(outcome.done) == PACKAGES
+
+
+def test_verifiers(tmp_path: Path) -> None:
+    meeting = Meeting()
+
+    class Verifier(FakeVerifier):
+        def verify(self, gate: Gate, subject: Any, context: Any) -> str | None:
+            meeting.attend()
+            return None
+
+    plugin = Plugin(getter_of(lambda: blob(ZIP)), verifiers=(Verifier(gates=(Gate.TREE,)),))
+    assert all_installed(client_of(plugin), tmp_path)
+
+
+def test_a_verifier_that_installs_something_with_the_same_client(tmp_path: Path) -> None:
+    clients: list[Client] = []
+
+    class Verifier(FakeVerifier):
+        def verify(self, gate: Gate, subject: Any, context: Any) -> str | None:
+            if "tool" not in context.package:
+                with ThreadPoolExecutor(1) as pool:
+                    pool.submit(clients[0].get, "fake://tool/p", tmp_path / "tool").result(PATIENCE)
+            return None
+
+    plugin = Plugin(getter_of(lambda: blob(ZIP)), verifiers=(Verifier(gates=(Gate.TREE,)),))
+    clients.append(client_of(plugin))
+    clients[0].get("fake://h/p", tmp_path / "dest")
+    assert sorted(os.listdir(tmp_path)) == ["dest", "tool"]
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["while it is called", "while it is read"])
+@pytest.mark.parametrize("size", [10, SMALL_BYTES + 1], ids=["small", "large"])
+def test_unpackers_of_others(tmp_path: Path, size: int, *, at_once: bool) -> None:
+    meeting = Meeting()
+    getter = getter_of(lambda: Blob(chunks=(b"x" * size,), name="p.slow"))
+    plugin = Plugin(getter, unpackers=(Unpacker(meeting.attend, at_once=at_once),))
+    assert all_installed(client_of(plugin), tmp_path)
+
+
+def test_unpackers_of_layers(tmp_path: Path) -> None:
+    """Two passes over each: so two meetings."""
+    meeting = Meeting()
+    getter = getter_of(lambda: Layers(blobs=(Blob(chunks=(b"x",), format="slow"),)))
+    plugin = Plugin(getter, unpackers=(Unpacker(meeting.attend, at_once=False),))
+    assert all_installed(client_of(plugin), tmp_path)
+
+
+def test_layers_that_come_one_by_one(tmp_path: Path) -> None:
+    meeting = Meeting()
+
+    def layers() -> Iterator[Blob]:
+        meeting.attend()
+        yield Blob(chunks=(ZIP,), format="zip")
+
+    assert all_installed(client_of(Plugin(getter_of(lambda: Layers(blobs=layers())))), tmp_path)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("phase", [Phase.RESOLVING, Phase.DOWNLOADING, Phase.UNPACKING, Phase.PUBLISHING])
+@pytest.mark.parametrize("size", [10, SMALL_BYTES + 1], ids=["small", "large"])
+def test_the_callers_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: Phase, size: int) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    getter = getter_of(lambda: Blob(chunks=(b"x" * size,), name="p.bin"))
+    client = client_of(Plugin(getter), Waiting(phase, Meeting().attend))
+    jobs = [
+        Job(
+            name=job.name,
+            address=client.detect(f"{job.source}?filename=f"),
+            dest=job.dest,
+            source=job.source,
+        )
+        for job in jobs_of(client, tmp_path)
+    ]
+    assert len(install_all(jobs, client._means(None, None)).done) == PACKAGES
+
+
+@pytest.mark.parametrize("stopped", [False, True], ids=["it is full", "it is shut down meanwhile"])
+def test_an_executor_that_never_comes_to_a_task_is_not_waited_for(tmp_path: Path, *, stopped: bool) -> None:
+    release = threading.Event()
+    client = client_of(Plugin(getter_of(lambda: blob(ZIP))))
+    means = client._means(None, None)
+    executor = ThreadPoolExecutor(1)
+    try:
+        executor.submit(release.wait, PATIENCE)
+
+        def stop() -> None:
+            if stopped:
+                executor.shutdown(wait=False, cancel_futures=True)
+            else:
+                means.cancelled.set()
+                executor.submit(lambda: None).cancel()
+
+        timer = threading.Timer(0.2, stop)
+        timer.start()
+        if stopped:
+            with pytest.raises((RuntimeError, CancelledError)):
+                install_all(jobs_of(client, tmp_path), means, Pace(executor=executor))
+        else:
+            threading.Timer(0.5, release.set).start()
+            outcome = install_all(jobs_of(client, tmp_path), means, Pace(executor=executor))
+            assert {failure.error.code for failure in outcome.failures} == {"install/cancelled"}
+        timer.join()
+    finally:
+        release.set()
+        executor.shutdown()
+    assert os.listdir(tmp_path) == []
