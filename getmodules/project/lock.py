@@ -52,8 +52,14 @@ def _changes(before: Lock, after: Lock) -> Iterator[LockedReport]:
         elif name not in before.modules:
             yield _reported(Change.NEW, after.entry(name))
         else:
-            same = before.entry(name) == after.entry(name)
+            same = _own(before.entry(name)) == _own(after.entry(name))
             yield _reported(Change.UNCHANGED if same else Change.CHANGED, after.entry(name))
+
+
+def _own(entry: Entry) -> Entry:
+    """Without what the lock has learned of its package through another module."""
+    module, package = entry
+    return module, replace(package, package_h1=None)
 
 
 def _reported(change: Change, entry: Entry) -> LockedReport:

@@ -38,7 +38,7 @@ from getmodules.project.document import Table, parse, read_text, toml_string
 from getmodules.project.manifest import check_constraint, check_expectation
 from getmodules.project.names import check_dest, check_name, check_source, colliding
 from getmodules.redact import printable
-from getmodules.values import field, valueclass
+from getmodules.values import field, replace, valueclass
 
 T = TypeVar("T")
 
@@ -85,7 +85,11 @@ class Lock:
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[LockedModule, LockedPackage]]) -> Lock:
-        """Modules with their packages; of what two modules know about one package, all of it."""
+        """Modules with their packages; of what two modules know about one package, all of it.
+
+        What the lock says follows from its modules alone: the hash of a whole package goes with the last module that is
+        all of it.
+        """
         modules: dict[str, LockedModule] = {}
         packages: dict[str, LockedPackage] = {}
         for module, package in pairs:
@@ -94,6 +98,10 @@ class Lock:
             if known is not None and known.id == package.id and package.package_h1 is None:
                 package = known
             packages[package.address] = package
+        whole = {(module.package, module.h1) for module in modules.values()}
+        for address, package in packages.items():
+            if package.package_h1 is not None and (address, package.package_h1) not in whole:
+                packages[address] = replace(package, package_h1=None)
         return cls(packages, modules)
 
     def entry(self, name: str) -> tuple[LockedModule, LockedPackage]:

@@ -78,6 +78,18 @@ def test_the_life_of_a_project(place: Place, registry: Registry) -> None:
     assert place.run("install", "--locked").out.startswith("unchanged  modules/vpc")
 
 
+def test_the_lock_does_not_depend_on_how_it_came_about(place: Place, registry: Registry) -> None:
+    package = f"oci://{registry.host}/acme/vpc"
+    assert place.run("add", "part", f"{package}//net?tag=1.0.0").code == 0
+    before = (place.directory / "getmodules.lock").read_text()
+    added = place.run("add", "whole", f"{package}?tag=1.0.0")
+    assert added.out.startswith("new  whole")
+    assert "part" not in added.out
+    assert "package_h1" in (place.directory / "getmodules.lock").read_text()
+    assert place.run("remove", "whole").code == 0
+    assert (place.directory / "getmodules.lock").read_text() == before
+
+
 def test_everything_as_json(place: Place, registry: Registry) -> None:
     added = place.run("add", "vpc", f"oci://{registry.host}/acme/vpc?tag=1.0.0", "--json").object
     assert (added["written"], added["errors"]) == (True, [])
