@@ -14,6 +14,7 @@ from getmodules.net.session import Call, Grant, Session, origin_of
 from getmodules.net.wire import SMALL_BODY_BYTES, Answer, Mask
 from getmodules.oci import challenge as challenges
 from getmodules.oci.challenge import Challenge
+from getmodules.oci.explain import explain_error
 from getmodules.oci.realm import check_realm
 from getmodules.ports import Context, Credential, Origin
 from getmodules.redact import Secret, printable
@@ -147,7 +148,7 @@ class Tokens:
         realm = wish.challenge.parameters.get("realm", "")
         check_address = check_realm(realm, registry, wish.address, wish.mask)
         call = _token_call(realm, wish.challenge.parameters.get("service"), scopes, credential)
-        call = replace(call, replayable=True, check_address=check_address, read=SMALL_BODY_BYTES)
+        call = replace(call, replayable=True, check_address=check_address, read=SMALL_BODY_BYTES, explain=explain_error)
         asked = time.monotonic()
         return _read_token(self._session.send(call, context), asked)
 

@@ -32,6 +32,7 @@ from getmodules.net.session import Call, Session, checked_target, origin_of
 from getmodules.net.wire import Answer
 from getmodules.oci import artifact
 from getmodules.oci.auth import Tokens
+from getmodules.oci.explain import explain_error
 from getmodules.oci.repository import (
     MANIFEST_BYTES,
     MANIFEST_TYPES,
@@ -258,18 +259,6 @@ class RegistryClient(Registry):  # type: ignore[misc]
         for warning in _WARNING.finditer(answer.headers.get("Warning", "")[:8_192]):
             said = re.sub(r"\\(.)", r"\1", warning["text"])
             self._notice(f"{printable(self.hostname)}: {answer.shown(said)}")
-
-
-def explain_error(answer: Answer) -> str:
-    """The code and message of a registry's error body; whatever else it sent, shortened."""
-    text = answer.read_some(8_192)
-    try:
-        document = mapping(loads(text, "the error", 8_192), "the error")
-        errors = required(document, "errors", array_of(mapping), "the error")
-        said = [": ".join(filter(None, (str(e.get("code", "")), str(e.get("message", ""))))) for e in errors]
-        return answer.shown("; ".join(said), 300)
-    except StrictJsonError:
-        return answer.shown(" ".join(text.decode("utf-8", "replace").split()), 300)
 
 
 def _next_page(answer: Answer) -> str | None:

@@ -177,7 +177,7 @@ def _volunteer(client: RegistryClient, username: str, secret: Secret, context: C
     """Some registries let anybody in and still refuse a wrong password, but only if they are shown one."""
     from getmodules.net.credentials import basic
     from getmodules.net.session import Call, Grant
-    from getmodules.oci.client import explain_error
+    from getmodules.oci.explain import explain_error
 
     grant = Grant(origin=_origin(client), headers={"Authorization": basic(username, secret)})
     call = Call(method="GET", url=_api(client), grant=grant, explain=explain_error)
