@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from getmodules.limits import Limits
 from getmodules.ports import Context, Progress
 from getmodules.privatedir import Sweeper
 from getmodules.store.visit import Visit
+from getmodules.values import replace
 from getmodules.workshop import Workshops
 
 
@@ -23,6 +25,9 @@ def a_context(tmp_path: Path | None = None, **more: Any) -> Context:
         "progress": Progress(),
         "cancelled": threading.Event(),
         "credentials": lambda origin, path: None,
-        "workshop": Workshops(lambda: tmp_path or Path(), Visit(None, Sweeper())).alone,
     }
-    return Context(**{**fields, **more})
+    context = Context(**{**fields, **more})
+    if "workshop" in more:
+        return context
+    workshops = Workshops(lambda: tmp_path or Path(), Visit(None, Sweeper()))
+    return replace(context, workshop=partial(workshops.alone, context=context))

@@ -26,7 +26,6 @@ from getmodules.store.claims import claim_name, claimed
 from getmodules.store.home import Home
 from getmodules.store.places import room
 from getmodules.store.records import PinRecord, Records, RefRecord
-from getmodules.syscalls import sync_filesystem
 from getmodules.values import replace
 
 _log = logging.getLogger("getmodules")
@@ -177,7 +176,7 @@ class Visit:
         assert self._home is not None
         return room(self._home.root, "locks") / claim_name(key)
 
-    def settle(self, beside: Path, sync: Callable[[int], None] = sync_filesystem) -> None:
+    def settle(self, beside: Path, sync: Callable[[int], None]) -> None:
         """Bring what was kept to the disk, unless that happens anyway when what is at ``beside`` is published.
 
         No file is synced by itself: that takes longer than all the rest, and a file that a crash cut short is found
