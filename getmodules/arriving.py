@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from getmodules.archive.ground import write_all
 from getmodules.openflags import NEW
 
 _PIECE = 1 << 20
@@ -38,13 +39,13 @@ class Arriving:
 
     def write(self, chunk: bytes) -> None:
         try:
-            _write_all(self.descriptor, chunk)
+            write_all(self.descriptor, chunk)
         except OSError as error:
             if self._failed is None or self.path == self._spare:
                 raise
             self._failed(error)
             self._move()
-            _write_all(self.descriptor, chunk)
+            write_all(self.descriptor, chunk)
         self._size += len(chunk)
 
     def _move(self) -> None:
@@ -57,7 +58,7 @@ class Arriving:
                 piece = os.read(self.descriptor, min(left, _PIECE))
                 if not piece:
                     raise OSError("what was stored is not there any more")
-                _write_all(descriptor, piece)
+                write_all(descriptor, piece)
                 left -= len(piece)
         except BaseException:
             os.close(descriptor)
@@ -79,9 +80,3 @@ class Arriving:
         if self.descriptor >= 0:
             descriptor, self.descriptor = self.descriptor, -1
             os.close(descriptor)
-
-
-def _write_all(descriptor: int, chunk: bytes) -> None:
-    view = memoryview(chunk)
-    while view:
-        view = view[os.write(descriptor, view) :]

@@ -77,7 +77,7 @@ def reopened(descriptor: int, path: Path) -> IO[bytes]:
     """
     for way in (f"/proc/self/fd/{descriptor}", path):
         try:
-            file = open(way, "rb", buffering=0)  # noqa: SIM115 - it is handed out
+            file = open(way, "rb", buffering=0)  # noqa: SIM115 -- it is handed out
         except OSError:
             continue
         if os.path.samestat(os.fstat(file.fileno()), os.fstat(descriptor)):
