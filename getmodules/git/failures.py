@@ -20,23 +20,23 @@ from getmodules.errors import (
     UnsafeContentError,
 )
 from getmodules.limits import GIB, metadata_exceeded
+from getmodules.patterns import pattern
 from getmodules.redact import printable, redact
 
 _LONGEST_DETAIL = 400
-# Compiled when something fails: most runs never need them.
-
 #: Lines that say why; what else git says is about how far it is.
-_REASON: Final = (
+_REASON: Final = pattern(
     r"(?:fatal|error|remote|ERROR|ssh|kex_exchange_identification)\b.*|.*(?:Permission denied|verification failed).*"
 )
-_PROGRESS: Final = r"remote: (?:Enumerating|Counting|Compressing|Total)\b.*"
+_PROGRESS: Final = pattern(r"remote: (?:Enumerating|Counting|Compressing|Total)\b.*")
 
 #: The server will not give a single commit, or no shallow history: a wider question may be answered.
-_REFUSES_COMMIT: Final = (
+_REFUSES_COMMIT: Final = pattern(
     r"unadvertised object|does not support (?:shallow|--shallow|--depth)|want [0-9a-f]+ not valid|"
     r"dumb http transport does not support|Server does not support|not allow request for"
 )
 _NO_SUCH_COMMIT: Final = r"not our ref|couldn't find remote ref|[Nn]o such ref"
+_KNOWS_NO_COMMIT: Final = pattern(_NO_SUCH_COMMIT)
 
 
 class Story(NamedTuple):
@@ -51,24 +51,24 @@ class Story(NamedTuple):
 
 
 def refuses_commit(said: str) -> bool:
-    return re.search(_REFUSES_COMMIT, said) is not None
+    return _REFUSES_COMMIT.search(said) is not None
 
 
 def knows_no_commit(said: str) -> bool:
-    return re.search(_NO_SUCH_COMMIT, said) is not None
+    return _KNOWS_NO_COMMIT.search(said) is not None
 
 
 def detail(said: str) -> str:
     """git's own words, safe to show."""
     lines = [line.strip() for line in said.splitlines()]
-    reasons = [line for line in lines if re.fullmatch(_REASON, line) and not re.match(_PROGRESS, line)]
+    reasons = [line for line in lines if _REASON.fullmatch(line) and not _PROGRESS.match(line)]
     return printable(redact("; ".join(dict.fromkeys(reasons or lines[-3:]))), _LONGEST_DETAIL)
 
 
 def failure(said: str, story: Story) -> GetModulesError:
     """The error for a git that failed after it had ``said`` this."""
-    for pattern, make in _table():
-        found = pattern.search(said)
+    for words, make in _table():
+        found = words.search(said)
         if found is not None:
             return make(story, said, found)
     return FetchError(f"{story.what} failed: {detail(said) or 'it did not say why'}", part="unreadable")
