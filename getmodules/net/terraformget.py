@@ -49,7 +49,7 @@ def location_in_page(page: str) -> str | None:
             if name == "body" or (tag["end"] and name in ("head", "html")):
                 return None
             if name in _OPAQUE and not tag["end"]:
-                end = pattern(f"</{name}", re.IGNORECASE).search(page, at)
+                end = re.compile(f"</{name}", re.IGNORECASE).search(page, at)
                 at = len(page) if end is None else end.end()
             elif name == "meta":
                 found = _attributes(tag["attributes"])
