@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Event
+from threading import Lock, local
 from typing import Generic, TypeVar
 
 from getmodules.errors import GetModulesError
@@ -178,45 +178,88 @@ def _parents_tidied(jobs: Sequence[Job]) -> Iterator[None]:
 
 def _run(names: Sequence[str], tasks: Sequence[_Task[T]], means: Means, pace: Pace) -> Outcome[T]:
     means.progress.planned(len(tasks))
-    results: _Results[T] = {}
-    queue = _Queue(tasks, pace.per_host)
-    running: dict[Future[_Results[T]], _Task[T]] = {}
-    ended: SimpleQueue[Future[_Results[T]]] = SimpleQueue()
     with _executor(pace, len(tasks)) as executor:
-        try:
-            while queue or running:
-                for task in queue.due():
-                    begun = Event()
-                    future = executor.submit(_begin, task, begun, means)
-                    running[future] = task
-                    future.add_done_callback(ended.put)
-                    # What only computes is done before another thread is needed. With all threads busy, it may wait
-                    # for the end of another one.
-                    while ended.empty() and not means.cancelled.is_set():
-                        if begun.wait(_TICK_SECONDS):
-                            break
-                # Looks up often enough to hear an interrupt.
-                with suppress(Empty):
-                    future = ended.get(timeout=_TICK_SECONDS)
-                    queue.ended(running.pop(future))
-                    results.update(future.result())
-        except BaseException:
-            means.cancelled.set()
-            # What never began is none of our concern any more; its executor may never come to it.
-            wait([future for future in running if not future.cancel()])
-            raise
-    return _outcome(names, results)
-
-
-def _begin(task: _Task[T], begun: Event, means: Means) -> _Results[T]:
-    with means.turns.announced(begun.set):
-        return task.run()
+        return _outcome(names, _Crew(tasks, means, pace, executor).run())
 
 
 def _executor(pace: Pace, tasks: int) -> AbstractContextManager[Executor]:
     if pace.executor is not None:
         return nullcontext(pace.executor)
     return ThreadPoolExecutor(max_workers=max(1, min(pace.jobs, tasks)), thread_name_prefix="getmodules")
+
+
+class _Crew(Generic[T]):
+    """Threads that take one task after the other.
+
+    What only computes is all done by one of them: the next one is called when a task begins to wait.
+    """
+
+    def __init__(self, tasks: Sequence[_Task[T]], means: Means, pace: Pace, executor: Executor) -> None:
+        self._turns, self._cancelled, self._executor = means.turns, means.cancelled, executor
+        self._most = pace.jobs if pace.executor is None else len(tasks)
+        self._lock = Lock()
+        self._queue = _Queue(tasks, pace.per_host)
+        self._is_over = False
+        self._called: set[Future[_Results[T]]] = set()
+        self._ended: SimpleQueue[Future[_Results[T]]] = SimpleQueue()
+        self._own = local()
+
+    def run(self) -> _Results[T]:
+        results: _Results[T] = {}
+        try:
+            self._call()
+            while self._called:
+                with suppress(Empty):  # Looks up often enough to hear an interrupt.
+                    future = self._ended.get(timeout=_TICK_SECONDS)
+                    with self._lock:
+                        self._called.discard(future)
+                    results.update(future.result())
+        except BaseException:
+            self._cancelled.set()
+            with self._lock:
+                self._is_over = True
+                called = list(self._called)
+            # What never began is none of our concern any more; its executor may never come to it.
+            wait([future for future in called if not future.cancel()])
+            raise
+        return results
+
+    def _call(self) -> None:
+        with self._lock:
+            if self._is_over or not self._queue.is_due or len(self._called) >= self._most:
+                return
+        future = self._executor.submit(self._work)
+        with self._lock:
+            self._called.add(future)
+        future.add_done_callback(self._ended.put)
+
+    def _call_another(self) -> None:
+        with suppress(RuntimeError):  # who takes no more work: those who are there do all of it
+            self._call()
+
+    def _work(self) -> _Results[T]:
+        results: _Results[T] = {}
+        if getattr(self._own, "at_work", False):
+            return results  # called by itself: an executor without threads
+        self._own.at_work = True
+        try:
+            while (task := self._next()) is not None:
+                results.update(self._done(task))
+        finally:
+            self._own.at_work = False
+        return results
+
+    def _done(self, task: _Task[T]) -> _Results[T]:
+        try:
+            with self._turns.announced(self._call_another):
+                return task.run()
+        finally:
+            with self._lock:
+                self._queue.ended(task)
+
+    def _next(self) -> _Task[T] | None:
+        with self._lock:
+            return None if self._is_over else self._queue.take()
 
 
 class _Queue(Generic[T]):
@@ -228,21 +271,19 @@ class _Queue(Generic[T]):
     def __init__(self, tasks: Sequence[_Task[T]], per_host: int) -> None:
         self._per_host = max(1, per_host)
         self._busy: Counter[str] = Counter()
-        self._left = len(tasks)
-        self._due: list[_Task[T]] = []
+        self._due: deque[_Task[T]] = deque()
         self._waiting: defaultdict[str, deque[_Task[T]]] = defaultdict(deque)
         for task in tasks:
             self._waiting[task.host].append(task)
         for host in self._waiting:
             self._let_in(host)
 
-    def __bool__(self) -> bool:
-        return self._left > 0
+    @property
+    def is_due(self) -> bool:
+        return bool(self._due)
 
-    def due(self) -> list[_Task[T]]:
-        due, self._due = self._due, []
-        self._left -= len(due)
-        return due
+    def take(self) -> _Task[T] | None:
+        return self._due.popleft() if self._due else None
 
     def ended(self, task: _Task[T]) -> None:
         self._busy[task.host] -= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from typing import Any, TypeGuard
 
 from getmodules.arguments import Arguments
@@ -135,7 +136,9 @@ class BoundGetter:
             return self.plugin.guard.call("versions", bounded_names, found or (), context.checkpoint)
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:
-        with context.turns.left():
+        # Strangers know nothing of turns; of ours, some leave theirs only when they have somebody to wait for.
+        leaves = self.plugin.first_party and getattr(self.offer, "leaves_turn_to_wait", False)
+        with nullcontext() if leaves else context.turns.left():
             return self._fetched(pin, wants, context)
 
     def _fetched(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:

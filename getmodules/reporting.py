@@ -31,8 +31,9 @@ class Reporting(Progress):
         self._report(self._progress.notice, package, message)
 
     def finished(self, package: str, error: BaseException | None) -> None:
-        with self._turns.left():
-            self._progress.finished(package, error)
+        if self._is_heard:
+            with self._turns.left():
+                self._progress.finished(package, error)
 
     def _report(self, method: Callable[..., None], *arguments: object) -> None:
         if self.cancelled_by is not None:

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import os
 import threading
+import time
+from contextlib import nullcontext
 from functools import partial
 
 from getmodules.syscalls import sync_filesystem
 from getmodules.turns import Turns, surely
+
+#: What is over as soon as this, as in memory, would take less time than another thread needs to begin.
+_QUICK_SECONDS = 0.001
 
 
 class SharedSync:
@@ -26,7 +31,7 @@ class SharedSync:
         device = os.fstat(fd).st_dev
         with self._guard:
             rounds = self._rounds.setdefault(device, _Rounds())
-        with self._turns.left():
+        with nullcontext() if rounds.are_quick else self._turns.left():
             rounds.sync(fd)
 
 
@@ -37,6 +42,8 @@ class _Rounds:
         self._changed = threading.Condition()
         self._begun = 0
         self._done = 0
+        #: Whether the last one was. Whoever is waited for in here needs no turn to be done.
+        self.are_quick = False
         #: The thread that is at it.
         self._busy: int | None = None
 
@@ -52,8 +59,9 @@ class _Rounds:
                     return
                 mine, self._busy = True, me
                 self._begun = number = self._begun + 1
+            began = time.monotonic()
             sync_filesystem(fd)
-            done = number
+            done, self.are_quick = number, time.monotonic() - began < _QUICK_SECONDS
         finally:
             if mine:
                 surely(partial(self._end, done))

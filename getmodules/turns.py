@@ -76,12 +76,12 @@ class Turns:
 
     @contextmanager
     def announced(self, waiting: Callable[[], None]) -> Iterator[None]:
-        """``waiting`` is called once: when the block leaves its turn for the first time, at the latest at its end."""
+        """``waiting`` is called once, when the block leaves its turn for the first time; never, if it does not."""
         self._own.waiting = waiting
         try:
             yield
         finally:
-            self._announce()
+            self._own.waiting = None
 
     def _announce(self) -> None:
         waiting = getattr(self._own, "waiting", None)

@@ -35,6 +35,8 @@ class _Packages:
     sends_on = False
     #: The media type of a layer says what it is, and the manifest's digest says that it is right.
     core_arguments: frozenset[str] = frozenset()
+    #: In ``fetch``; most of the time there is nobody.
+    leaves_turn_to_wait = True
 
     def __init__(self, repositories: RepositoryFactory) -> None:
         self._repositories = repositories
@@ -70,7 +72,9 @@ class _Packages:
         from getmodules.oci.artifact import CONFIG_BYTES, check_image_label
         from getmodules.oci.repository import read_blob
 
-        check_image_label(read_blob(read, image.config, CONFIG_BYTES, context))
+        with context.turns.left():
+            config = read_blob(read, image.config, CONFIG_BYTES, context)
+        check_image_label(config)
         return Layers(blobs=tuple(_blob(read, layer, name) for layer, name in image.layers))
 
     def _read(self, package: PackageAddress, context: Context, blob: Descriptor) -> Iterator[bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from getmodules.batch import Pace
@@ -67,8 +68,8 @@ class Bench:
     def dest(self, dest: str) -> Path:
         """Where a module goes; never through a link to somewhere where none may be, such as ``.git`` or outside."""
         path = self.place.directory / dest
-        root = os.path.realpath(self.place.directory)
-        real = os.path.join(os.path.realpath(path.parent), path.name)
+        root = self._real(self.place.directory)
+        real = os.path.join(self._real(path.parent), path.name)
         try:
             check_dest(os.path.relpath(real, root).replace(os.sep, "/"))
         except (ConfigError, ValueError) as error:  # on Windows, there is no way from one drive to another
@@ -78,6 +79,12 @@ class Bench:
                 hint="replace the link by a directory, or give the module another dest",
             ) from error
         return path
+
+    def _real(self, directory: Path) -> str:
+        """Looked up once: most modules lie in one directory. Staging looks again, at the time when that counts."""
+        key = ("the real path", directory)
+        found: str = self.means.memo.once(key, partial(os.path.realpath, directory), self.checkpoint)
+        return found
 
 
 def chosen(names: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:

@@ -60,6 +60,25 @@ def until_in(count: int, shared: SharedSync) -> None:
     raise AssertionError("they never came")
 
 
+@pytest.mark.parametrize("is_slow", [True, False], ids=["a slow disk", "a quick one"])
+def test_the_turn_is_left_for_a_disk_that_was_slow(
+    disk: Disk, fd: int, monkeypatch: pytest.MonkeyPatch, *, is_slow: bool
+) -> None:
+    disk.slow.set()
+    monkeypatch.setattr(syncing, "_QUICK_SECONDS", 0 if is_slow else PATIENCE)
+    turns = Turns()
+    shared = SharedSync(turns)
+    waited: list[bool] = []
+    for _ in range(2):
+        with turns.taken():
+            left: list[bool] = []
+            with turns.announced(lambda left=left: left.append(True)):  # type: ignore[misc]
+                shared.sync(fd)
+            waited.append(bool(left))
+    assert waited == [True, is_slow]  # of the first nobody knows
+    assert len(disk.turns) == 2
+
+
 def test_who_comes_meanwhile_shares_the_next_turn(disk: Disk, fd: int) -> None:
     shared = SharedSync(Turns())
 
