@@ -17,6 +17,7 @@ from getmodules.errors import ConfigError
 from getmodules.redact import printable
 
 _METADATA = re.compile(r"(?P<name>.+?)(?:-(?P<version>[^-]+?))?(?:-py3\S*)?\.(?:dist-info|egg-info)")
+_METADATA_ENDS = (".dist-info", ".egg-info")
 _LINE = re.compile(r"\s*(?P<name>[^=#;\s][^=]*?)\s*=\s*(?P<value>[^#\s\[]+)")
 _SEPARATORS = re.compile(r"[-_.]+")
 
@@ -48,6 +49,8 @@ def find(group: str, path: Iterable[str] | None = None) -> Iterator[EntryPoint]:
         except OSError as error:
             raise _cannot_look(directory, error) from error
         for name in names:
+            if not name.endswith(_METADATA_ENDS):
+                continue
             match = _METADATA.fullmatch(name)
             if match is None or normalised(match["name"]) in seen:
                 continue

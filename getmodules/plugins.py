@@ -145,16 +145,6 @@ def _itself(plugin: object) -> object:
     return plugin
 
 
-def _manager() -> PluginManager:
-    import pluggy
-
-    from getmodules import hookspecs
-
-    manager = pluggy.PluginManager(hookspecs.PROJECT)
-    manager.add_hookspecs(hookspecs)
-    return manager
-
-
 def _import(value: str) -> object:
     module, _, attribute = value.partition(":")
     target: object = importlib.import_module(module)
@@ -164,7 +154,9 @@ def _import(value: str) -> object:
 
 
 def _load_one(plugin: Plugin, produce: Callable[[], object]) -> Plugin:
-    manager = _manager()
+    from getmodules.hookmanager import HookManager
+
+    manager = HookManager()
     try:
         implementation = _guarded_load(plugin, "importing it", produce)
         _guarded_load(plugin, "registering it", lambda: _register(manager, plugin, implementation))

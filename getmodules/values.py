@@ -109,7 +109,7 @@ def _made(cls: Any, kw_only: bool, frozen: bool, order: bool, eq: bool) -> Any:
         "__qualname__": cls.__qualname__,
     }
     if "__init__" not in namespace:
-        namespace["__init__"] = _init(cls, fields, kw_only=kw_only, frozen=frozen)
+        namespace["__init__"] = _LaterInit(fields, kw_only=kw_only, frozen=frozen)
     methods = _SHOWN | (_FROZEN if frozen else {}) | (_EQUAL if eq else {}) | (_ORDERED if order else {})
     for name, function in methods.items():
         namespace.setdefault(name, function)
@@ -143,7 +143,25 @@ def _mapper(names: list[str]) -> Callable[[Any], dict[str, Any]]:
     return staticmethod(lambda instance: dict(zip(names, of(instance), strict=True)))
 
 
-def _init(cls: Any, fields: dict[str, Field], *, kw_only: bool, frozen: bool) -> Any:
+class _LaterInit:
+    """``__init__``, compiled when the first instance is made, or when somebody looks at its signature.
+
+    Compiling it takes longer than all else about a class, and a short run makes instances of half of them.
+    """
+
+    def __init__(self, fields: dict[str, Field], *, kw_only: bool, frozen: bool) -> None:
+        self._fields, self._kw_only, self._frozen = fields, kw_only, frozen
+
+    def __set_name__(self, owner: Any, name: str) -> None:
+        self._owner, self._globals = owner, vars(sys.modules[owner.__module__])
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        made = _init(self._owner, self._fields, self._globals, kw_only=self._kw_only, frozen=self._frozen)
+        self._owner.__init__ = made
+        return made.__get__(instance, owner)
+
+
+def _init(cls: Any, fields: dict[str, Field], known_there: dict[str, Any], *, kw_only: bool, frozen: bool) -> Any:
     """Compiled, for its signature and its speed."""
     known: dict[str, Any] = {"_set": object.__setattr__, "_absent": _ABSENT}
     parameters, lines = [], []
@@ -167,7 +185,7 @@ def _init(cls: Any, fields: dict[str, Field], *, kw_only: bool, frozen: bool) ->
     head = f"def make({','.join(known)}):\n def __init__(self,{star}{','.join(parameters)}):\n"
     made_here: dict[str, Any] = {}
     # Below the globals of its module, where the names in its annotations mean something.
-    exec(head + ("\n".join(lines) or "  pass") + "\n return __init__", vars(sys.modules[cls.__module__]), made_here)
+    exec(head + ("\n".join(lines) or "  pass") + "\n return __init__", known_there, made_here)
     init = made_here["make"](**known)
     init.__qualname__, init.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
     init.__annotations__ = {name: _annotation(cls, name) for name in fields} | {"return": "None"}

@@ -4,7 +4,9 @@ import copy
 import dataclasses
 import inspect
 import pickle
+import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar, Generic, TypeVar
 
 import pytest
@@ -149,3 +151,34 @@ def test_the_standard_library_takes_them_for_dataclasses() -> None:
     expected: Mapping[str, object] = {"weight": 1, "to": "x", "things": [1], "secret": "S3cr3t", "seen": 0}
     assert dataclasses.asdict(parcel) == expected
     assert [each.name for each in dataclasses.fields(Point)] == ["x", "y"]
+
+
+def test_the_first_instances_may_be_made_at_once_and_by_heirs() -> None:
+    @valueclass
+    class Base:
+        x: int
+
+    class Heir(Base):
+        __slots__ = ()
+
+        def __init__(self) -> None:
+            super().__init__(x=2)
+
+    together = threading.Barrier(4)
+
+    def make(kind: Callable[[], Base]) -> int:
+        together.wait()
+        return kind().x
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(make, [Heir, lambda: Base(x=1), Heir, lambda: Base(x=1)])) == [2, 1, 2, 1]
+    assert str(inspect.signature(Base)) == "(*, x: 'int') -> 'None'"
+
+
+def test_the_signature_is_known_before_the_first_instance() -> None:
+    @valueclass(kw_only=False)
+    class Fresh:
+        x: int = 3
+
+    assert list(inspect.signature(Fresh).parameters) == ["x"]
+    assert Fresh.__init__.__qualname__.endswith("Fresh.__init__")
