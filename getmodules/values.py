@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from operator import attrgetter, ge, gt, le, lt
 from typing import Any, NoReturn, TypeVar, dataclass_transform, overload
 
 T = TypeVar("T")
+#: Instances until it pays to compile what makes them.
+_FEW = 12
 _ABSENT: Any = type("_Absent", (), {"__repr__": lambda self: "<absent>"})()
 
 
@@ -31,6 +34,10 @@ class Field:
     ) -> None:
         self.default, self.default_factory = default, default_factory
         self.init, self.repr, self.compare, self.hash = init, repr, compare, hash
+
+    @property
+    def is_needed(self) -> bool:
+        return self.default is _ABSENT and self.default_factory is _ABSENT
 
 
 @overload
@@ -109,7 +116,7 @@ def _made(cls: Any, kw_only: bool, frozen: bool, order: bool, eq: bool) -> Any:
         "__qualname__": cls.__qualname__,
     }
     if "__init__" not in namespace:
-        namespace["__init__"] = _LaterInit(fields, kw_only=kw_only, frozen=frozen)
+        namespace["__init__"] = _Init(fields, kw_only=kw_only, frozen=frozen)
     methods = _SHOWN | (_FROZEN if frozen else {}) | (_EQUAL if eq else {}) | (_ORDERED if order else {})
     for name, function in methods.items():
         namespace.setdefault(name, function)
@@ -143,22 +150,49 @@ def _mapper(names: list[str]) -> Callable[[Any], dict[str, Any]]:
     return staticmethod(lambda instance: dict(zip(names, of(instance), strict=True)))
 
 
-class _LaterInit:
-    """``__init__``, compiled when the first instance is made, or when somebody looks at its signature.
+class _Init:
+    """``__init__``, compiled for a class of which a few instances were made, or when somebody looks at its signature.
 
-    Compiling it takes longer than all else about a class, and a short run makes instances of half of them.
+    Compiling it takes longer than all else about a class, and as long as a dozen instances do without.
     """
 
     def __init__(self, fields: dict[str, Field], *, kw_only: bool, frozen: bool) -> None:
         self._fields, self._kw_only, self._frozen = fields, kw_only, frozen
+        self._needed = {name for name, each in fields.items() if each.init and each.is_needed}
+        self._given = {name for name, each in fields.items() if each.init}
+        self._made = 0
 
     def __set_name__(self, owner: Any, name: str) -> None:
         self._owner, self._globals = owner, vars(sys.modules[owner.__module__])
 
     def __get__(self, instance: Any, owner: Any) -> Any:
+        self._made += 1
+        return (
+            self._compiled(instance, owner) if instance is None or self._made > _FEW else partial(self._fill, instance)
+        )
+
+    def _compiled(self, instance: Any, owner: Any) -> Any:
         made = _init(self._owner, self._fields, self._globals, kw_only=self._kw_only, frozen=self._frozen)
         self._owner.__init__ = made
         return made.__get__(instance, owner)
+
+    def _fill(self, instance: Any, /, *positional: Any, **given: Any) -> None:
+        names = given.keys()
+        if positional or not self._needed <= names or not names <= self._given:
+            self._compiled(instance, type(instance))(*positional, **given)  # which knows best what is wrong
+            return
+        for name, each in self._fields.items():
+            value = given.get(name, _ABSENT)
+            if value is _ABSENT:
+                if each.default_factory is not _ABSENT:
+                    value = each.default_factory()
+                elif each.default is not _ABSENT:
+                    value = each.default
+                else:
+                    continue  # no parameter, and it begins as nothing
+            object.__setattr__(instance, name, value)
+        if hasattr(instance, "__post_init__"):
+            instance.__post_init__()
 
 
 def _init(cls: Any, fields: dict[str, Field], known_there: dict[str, Any], *, kw_only: bool, frozen: bool) -> Any:
