@@ -30,11 +30,12 @@ are all in its ``parts``, and ``docs/reference/errors.rst`` explains each code.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
-_WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
+from getmodules.patterns import pattern
+
+_WORD_START = pattern(r"(?<!^)(?=[A-Z])")
 
 
 class GetModulesError(Exception):

@@ -17,14 +17,15 @@ from getmodules.errors import AddressError, UnsafeContentError
 from getmodules.hookspecs import hookimpl
 from getmodules.localfile import read_file, unreadable
 from getmodules.model import Blob, Members, PackageAddress, Pin, Want
+from getmodules.patterns import pattern
 from getmodules.ports import Context, Detector, Getter, Shorthand
 from getmodules.redact import printable
 from getmodules.tree import members_of
 from getmodules.url import check_url
 from getmodules.values import replace
 
-_PATH = re.compile(r"\.{1,2}(?:/.*)?|/(?!/).*", re.DOTALL)
-_DRIVE_PATH = re.compile(r"[A-Za-z]:[\\/].*|\.{1,2}\\.*", re.DOTALL)
+_PATH = pattern(r"\.{1,2}(?:/.*)?|/(?!/).*", re.DOTALL)
+_DRIVE_PATH = pattern(r"[A-Za-z]:[\\/].*|\.{1,2}\\.*", re.DOTALL)
 
 
 class PathDetector:
