@@ -39,7 +39,7 @@ from getmodules.redact import printable
 from getmodules.spool import OWN_ALGORITHM, checked_size, spool, with_digests
 from getmodules.store.visit import Visit
 from getmodules.treatment import Treatment
-from getmodules.values import field, valueclass
+from getmodules.values import field, replace, valueclass
 
 
 def _no_advice() -> str | None:
@@ -185,6 +185,7 @@ def _receive_layers(layers: Layers, plugin: Plugin, place: Place, catalog: Catal
                 evidence += demanded.judge(Gate.BYTES, archive, demands, catalog.verifiers, context)
                 if blob.digests:
                     archive = place.visit.keep(archive, blob.digests[0])
+                archive = replace(archive, content=None)  # there may be thousands of them
         readers.append(partial(_members_of, unpacker, archive, context))
         ours = ours and unpacker.plugin.first_party
         spent += archive.size

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, NamedTuple, NewType, Self
@@ -253,6 +254,10 @@ class Members:
     digests: Mapping[str, str] = field(default_factory=_nothing, hash=False)
 
 
+#: What is no larger is held in memory between its hashing and its unpacking.
+FEW_BYTES = 1 << 20
+
+
 @valueclass
 class Archive:
     """A spooled blob: a private file whose bytes were counted and hashed while they arrived."""
@@ -262,9 +267,13 @@ class Archive:
     digests: Mapping[str, Digest]
     #: Of the file that was hashed, where others could put another one at ``path``.
     descriptor: int | None = None
+    #: The bytes that were hashed, where they are few.
+    content: bytes | None = field(default=None, repr=False, compare=False)
 
     def open(self) -> IO[bytes]:
         """The bytes that were hashed, from the beginning; each reader has a place of its own in them."""
+        if self.content is not None:
+            return BytesIO(self.content)
         return self.path.open("rb", buffering=0) if self.descriptor is None else reopened(self.descriptor, self.path)
 
 

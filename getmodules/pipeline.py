@@ -193,7 +193,7 @@ def _attempt(request: Request, means: Means, torn: threading.Event) -> tuple[Ins
                 sites.append(_Site(want, stack.enter_context(staging)))
         if not sites:
             return results.all()
-        spare = sites[0].staging.spool
+        spare = sites[0].staging.room
         visit = stack.enter_context(means.visit(request.package))
         context = stack.enter_context(reported(request.package.display(), means, Workshops(lambda: spare, visit)))
         recall = Recall(means.catalog, visit, means.offline)

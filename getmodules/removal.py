@@ -26,6 +26,8 @@ def remove_contents(directory: Path, *, keep: Collection[str]) -> list[str]:
     A directory that does not exist (any more) has nothing to remove.
     """
     try:
+        if keep and set(os.listdir(directory)) <= set(keep):
+            return []
         if sys.platform == "win32":
             return _remove_by_path(directory, keep)
         root = os.open(directory, DIRECTORY | NOFOLLOW)

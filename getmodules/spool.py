@@ -10,7 +10,7 @@ from getmodules.behind import Behind
 from getmodules.digest import Digest
 from getmodules.errors import DigestMismatchError, GetModulesError, NetworkError
 from getmodules.limits import Limits
-from getmodules.model import Archive, Blob
+from getmodules.model import FEW_BYTES, Archive, Blob
 from getmodules.oserrors import translated
 from getmodules.ports import Context
 from getmodules.values import replace
@@ -29,6 +29,7 @@ def spool(blob: Blob, into: Arriving, algorithms: Iterable[str], context: Contex
     """
     hashers = {name: hashlib.new(name) for name in {OWN_ALGORITHM, *algorithms}}
     size = 0
+    few: list[bytes] = []
 
     def store(chunk: bytes) -> None:
         for hasher in hashers.values():
@@ -38,9 +39,14 @@ def spool(blob: Blob, into: Arriving, algorithms: Iterable[str], context: Contex
     with translated("cannot store the download"), context.turns.left(), Behind(store, at_once=_AT_ONCE) as behind:
         for chunk in received(blob, context, spent=spent):
             size += len(chunk)
+            if size > FEW_BYTES:
+                few.clear()
+            elif chunk:
+                few.append(chunk)
             behind.put(chunk)
     digests = {name: Digest(name, hasher.hexdigest()) for name, hasher in hashers.items()}
-    return Archive(path=into.path, size=size, digests=digests, descriptor=into.complete())
+    content = b"".join(few) if size <= FEW_BYTES else None
+    return Archive(path=into.path, size=size, digests=digests, descriptor=into.complete(), content=content)
 
 
 def with_digests(archive: Archive, algorithms: Iterable[str]) -> Archive:

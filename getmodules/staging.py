@@ -40,7 +40,7 @@ class Staging:
         self._parent = destination.path.parent
         self._private = PrivateDirectory(self._parent)
         self._made_parents: list[Path] = []
-        self._tree = self._spool = Path()
+        self._tree = Path()
 
     @classmethod
     def beside(
@@ -66,9 +66,9 @@ class Staging:
         return self._tree
 
     @property
-    def spool(self) -> Path:
-        """A directory for downloads, which goes away with the staging."""
-        return self._spool
+    def room(self) -> Path:
+        """The private directory, for downloads beside the tree; it goes away with the staging."""
+        return self._private.path
 
     def open_tree(self) -> int:
         """A descriptor of :attr:`tree`; the caller closes it."""
@@ -136,8 +136,7 @@ class Staging:
                     raise
 
     def _make_inside(self) -> None:
-        self._tree, self._spool = self._private.path / "tree", self._private.path / "spool"
-        os.mkdir(self.spool, 0o700)
+        self._tree = self._private.path / "tree"
         os.mkdir(self.tree, 0o755)
         mode = stat.S_IMODE(os.stat(self.tree).st_mode)
         if mode & 0o777 != 0o755:  # the umask; a group that is handed down (setgid) stays

@@ -13,9 +13,10 @@ from pathlib import Path
 from getmodules.below import directory_of
 from getmodules.digest import STRONG, Digest
 from getmodules.locking import Lock, try_lock
+from getmodules.model import FEW_BYTES
 from getmodules.openflags import READ_NO_LINK
 from getmodules.store.places import listing, put
-from getmodules.values import valueclass
+from getmodules.values import field, valueclass
 
 _CHUNK = 1 << 20
 _log = logging.getLogger("getmodules")
@@ -29,6 +30,7 @@ class Held:
     descriptor: int
     size: int
     digests: dict[str, Digest]
+    content: bytes | None = field(default=None, repr=False)
 
 
 class Blobs:
@@ -62,7 +64,7 @@ class Blobs:
         if not _shared(descriptor) or os.fstat(descriptor).st_nlink == 0:
             return None
         try:
-            size, digests = _hashed(descriptor, {digest.algorithm, *algorithms})
+            content, size, digests = _hashed(descriptor, {digest.algorithm, *algorithms})
         except OSError as error:
             self._drop(descriptor, digest, error.strerror or "unreadable")
             return None
@@ -71,7 +73,7 @@ class Blobs:
             return None
         with suppress(OSError):  # so that what is used is pruned last; a read-only store has no such order
             os.utime(descriptor)
-        return Held(path=self.path(digest), descriptor=descriptor, size=size, digests=digests)
+        return Held(path=self.path(digest), descriptor=descriptor, size=size, digests=digests, content=content)
 
     def _drop(self, descriptor: int, digest: Digest, reason: str) -> None:
         """Removed, unless another process has replaced it with a better one meanwhile."""
@@ -117,11 +119,15 @@ def _name(digest: Digest) -> str:
     return f"blobs/{digest.algorithm}/{digest.hex[:2]}/{digest.hex}"
 
 
-def _hashed(descriptor: int, algorithms: Iterable[str]) -> tuple[int, dict[str, Digest]]:
+def _hashed(descriptor: int, algorithms: Iterable[str]) -> tuple[bytes | None, int, dict[str, Digest]]:
+    """With the bytes themselves, where they are few: then they need not be read again."""
     hashers = {name: hashlib.new(name) for name in algorithms}
-    size = 0
-    while chunk := os.read(descriptor, _CHUNK):
+    head = os.read(descriptor, FEW_BYTES)
+    chunk, size = head, 0
+    while chunk:
         size += len(chunk)
         for hasher in hashers.values():
             hasher.update(chunk)
-    return size, {name: Digest(name, hasher.hexdigest()) for name, hasher in hashers.items()}
+        chunk = os.read(descriptor, _CHUNK)
+    digests = {name: Digest(name, hasher.hexdigest()) for name, hasher in hashers.items()}
+    return head if size == len(head) else None, size, digests

@@ -91,7 +91,13 @@ class Visit:
         if found is None:
             return None
         self._stack.callback(os.close, found.descriptor)
-        return Archive(path=found.path, size=found.size, digests=found.digests, descriptor=found.descriptor)
+        return Archive(
+            path=found.path,
+            size=found.size,
+            digests=found.digests,
+            descriptor=found.descriptor,
+            content=found.content,
+        )
 
     def arriving(self, spare: Path) -> Arriving:
         """A new file, open as long as the visit lasts: in the store as long as that is possible, else at ``spare``."""

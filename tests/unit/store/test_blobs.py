@@ -10,6 +10,7 @@ import pytest
 
 from getmodules import Digest
 from getmodules.locking import Lock, try_lock
+from getmodules.model import FEW_BYTES
 from getmodules.store.blobs import Blobs
 from tests.snapshots import snapshot
 from tests.stores import a_home, damage, keep, path_of
@@ -32,6 +33,16 @@ def test_a_blob_is_what_it_is_called(root: Path, algorithm: str) -> None:
     assert os.pread(held.descriptor, len(CONTENT), 0) == CONTENT
     os.close(held.descriptor)
     assert list(Blobs(root).all()) == [digest]
+
+
+@pytest.mark.parametrize("more", [0, 1], ids=["few bytes", "many"])
+def test_few_bytes_are_held_as_they_were_hashed(root: Path, more: int) -> None:
+    content = CONTENT * (FEW_BYTES // len(CONTENT)) + b"x" * (FEW_BYTES % len(CONTENT) + more)
+    digest = keep(root, content)
+    held = Blobs(root).open(digest)
+    assert held is not None
+    os.close(held.descriptor)
+    assert (held.size, held.content) == (FEW_BYTES + more, None if more else content)
 
 
 def test_what_is_not_there(root: Path) -> None:
