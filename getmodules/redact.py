@@ -8,6 +8,7 @@ sentence that somebody else wrote goes through :func:`printable`.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import final
 from urllib.parse import quote, unquote
 
@@ -74,6 +75,7 @@ class Secret:
         raise TypeError("a Secret is not pickled")
 
 
+@lru_cache(maxsize=128)
 def is_secret_argument(name: str) -> bool:
     lower = unquote(name).lower()
     return _SECRET_WORD.search(_SEPARATORS.sub("", lower)) is not None or _SECRET_LAST_WORD.search(lower) is not None
@@ -147,6 +149,8 @@ def _redact_userinfo(match: re.Match[str]) -> str:
 
 
 def _mask_arguments(text: str, value: re.Pattern[str]) -> str:
+    if "=" not in text:
+        return text
     pieces: list[str] = []
     shown = looked_into = 0
     for argument in _ARGUMENT.finditer(text):

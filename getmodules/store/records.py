@@ -133,6 +133,8 @@ def _sum(value: Mapping[str, Any]) -> str:
 
 def _read(root: Path, name: str, address: str) -> dict[str, Any] | None:
     path = root / name
+    if not os.path.lexists(path):  # most of those that are looked for, when something is fetched
+        return None
     try:
         whole = strictjson.mapping(strictjson.loads(_bytes_of(path, root), _WHAT, _LARGEST), _WHAT)
         value = required(whole, "record", strictjson.mapping, _WHAT)
