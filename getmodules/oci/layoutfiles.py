@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import IO, Protocol, Self
 
 from getmodules.archive.paths import member_path
+from getmodules.archive.refusals import FORMATS, HEAD_BYTES, looks_like
+from getmodules.archive.source import opened
 from getmodules.archive.tar import read_offsets
 from getmodules.below import directory_of, is_in_the_way
 from getmodules.digest import STRONG, Digest
-from getmodules.errors import FetchError, UnsafeContentError
+from getmodules.errors import CorruptArchiveError, FetchError, UnsafeContentError
 from getmodules.limits import METADATA_BYTES, metadata_exceeded
 from getmodules.localfile import CHUNK, unreadable
 from getmodules.model import Archive, Kind
@@ -120,6 +122,17 @@ class TarFiles:
         return Part(file, size, shown)
 
 
+def _check_head(archive: Archive, path: Path) -> None:
+    """Compressed, it would have to be unpacked as a whole for each look into it."""
+    with opened(archive) as file:
+        looks = looks_like(file.read(HEAD_BYTES))
+    if looks not in (None, "tar"):
+        raise CorruptArchiveError(
+            f"{printable(str(path), 500)} is no tar of a layout: it looks like {looks}",
+            hint="a layout is a directory or a plain tar: decompress it" if looks in FORMATS else None,
+        )
+
+
 def _places(path: Path, context: Context) -> dict[str, tuple[int, int]]:
     """Every file of the layout by its name, with its offset and size; bounded by the limit on entries and in memory."""
     try:
@@ -129,6 +142,7 @@ def _places(path: Path, context: Context) -> dict[str, tuple[int, int]]:
     if not stat.S_ISREG(status.st_mode):
         raise _irregular(printable(str(path), 500))
     archive = Archive(path=path, size=status.st_size, digests={})
+    _check_head(archive, path)
     places: dict[str, tuple[int, int]] = {}
     remembered = 0
     for number, (member, offset) in enumerate(read_offsets(archive, context), start=1):

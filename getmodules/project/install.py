@@ -10,17 +10,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from getmodules.batch import Failure, Job, Outcome, install_all
-from getmodules.errors import DestinationExistsError, GetModulesError, LockStaleError
+from getmodules.errors import DestinationExistsError, GetModulesError
 from getmodules.project.bench import Bench, chosen, private_directory
 from getmodules.project.entries import entry_of, fresh_job, locked_job, strays
-from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
+from getmodules.project.lockfile import Lock, LockedModule, LockedPackage, needed_lock
 from getmodules.project.manifest import Manifest, ModuleEntry
 from getmodules.project.plan import Entry, Plan, compare, merged
 from getmodules.project.reports import Action, InstalledModule, InstallReport
 from getmodules.project.selection import Target, targets
 from getmodules.project.trees import describe, h1_of, is_vacant
 from getmodules.results import Installed
-from getmodules.userfile import shown_path
 from getmodules.values import field, replace, valueclass
 
 
@@ -50,10 +49,10 @@ class _Installation:
     failures: dict[str, GetModulesError] = field(default_factory=dict)
 
     def run(self) -> InstallReport:
-        lock = self.bench.lock()
         if self.wishes.frozen:
-            names = self._from_lock_alone(lock)
+            names = self._from_lock_alone(needed_lock(self.bench.place))
             return self._report(names, written=False)
+        lock = self.bench.lock()
         manifest = self.bench.manifest()
         plan = compare(manifest, lock, strays(manifest, lock, self.bench))
         if self.wishes.locked:
@@ -68,11 +67,7 @@ class _Installation:
         written = not self.failures and not plan.in_step and self.bench.write_lock(merged(lock, self.entries, manifest))
         return self._report(names, written=written)
 
-    def _from_lock_alone(self, lock: Lock | None) -> tuple[str, ...]:
-        if lock is None:
-            raise LockStaleError(
-                f"there is no {shown_path(self.bench.place.lock)}", hint="getmodules lock makes one; commit it"
-            )
+    def _from_lock_alone(self, lock: Lock) -> tuple[str, ...]:
         names = chosen(self.wishes.names, lock.modules)
         self._bring({name: lock.entry(name) for name in names})
         self._remember()

@@ -27,17 +27,19 @@ from __future__ import annotations
 
 import base64
 import binascii
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 from getmodules.archive.paths import member_path
 from getmodules.digest import Digest
-from getmodules.errors import ConfigError, UnsafeContentError
+from getmodules.errors import ConfigError, LockStaleError, UnsafeContentError
 from getmodules.project.document import Table, parse, read_text, toml_string
-from getmodules.project.manifest import check_constraint, check_expectation
+from getmodules.project.manifest import Place, check_constraint, check_expectation
 from getmodules.project.names import check_dest, check_name, check_source, colliding
 from getmodules.redact import printable
+from getmodules.userfile import shown_path
 from getmodules.values import field, replace, valueclass
 
 T = TypeVar("T")
@@ -116,6 +118,17 @@ def read_lock(path: Path) -> Lock | None:
     """The lock, or ``None`` where there is none."""
     text = read_text(path)
     return None if text is None else parse_lock(text, path.name)
+
+
+def needed_lock(place: Place) -> Lock:
+    """The lock, for work that cannot be done without one."""
+    lock = read_lock(place.lock)
+    if lock is not None:
+        return lock
+    hint = "getmodules lock makes one; commit it"
+    if not os.path.lexists(place.manifest):
+        hint = "getmodules add NAME SOURCE begins a project; --manifest FILE names one that lies elsewhere"
+    raise LockStaleError(f"there is no {shown_path(place.lock)}", hint=hint)
 
 
 def parse_lock(text: str, shown: str) -> Lock:

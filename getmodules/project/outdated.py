@@ -5,26 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from getmodules.batch import Failure, Outcome, ask_all
-from getmodules.errors import GetModulesError, LockStaleError
+from getmodules.errors import GetModulesError
 from getmodules.model import PackageAddress
 from getmodules.project.bench import Bench
 from getmodules.project.entries import strays
 from getmodules.project.lock import current
-from getmodules.project.lockfile import Lock
+from getmodules.project.lockfile import Lock, needed_lock
 from getmodules.project.manifest import Manifest, ModuleEntry
 from getmodules.project.plan import compare
 from getmodules.project.reports import OutdatedModule, OutdatedReport
 from getmodules.project.selection import version_in, versions_of
-from getmodules.userfile import shown_path
 from getmodules.values import valueclass
 from getmodules.versions import Constraint, Version
 
 
 def outdated(bench: Bench) -> OutdatedReport:
     """Only the modules of which there is something to say."""
-    manifest, lock = bench.manifest(), bench.lock()
-    if lock is None:
-        raise LockStaleError(f"there is no {shown_path(bench.place.lock)}", hint="getmodules lock makes one")
+    manifest, lock = bench.manifest(), needed_lock(bench.place)
     plan = compare(manifest, lock, strays(manifest, lock, bench))
     now = current(manifest, plan, lock, bench)
     newer = _newer(manifest, lock, bench)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from getmodules.errors import GetModulesError, LockStaleError
+from getmodules.errors import GetModulesError
 from getmodules.project.bench import Bench, chosen
+from getmodules.project.lockfile import needed_lock
 from getmodules.project.plan import Entry
 from getmodules.project.reports import TreeState, VerifiedModule, VerifyReport
 from getmodules.project.trees import differences, h1_of, hashed, is_vacant
-from getmodules.userfile import shown_path
 
 
 def verify(names: tuple[str, ...], bench: Bench) -> VerifyReport:
-    lock = bench.lock()
-    if lock is None:
-        raise LockStaleError(f"there is no {shown_path(bench.place.lock)}", hint="getmodules lock makes one")
+    lock = needed_lock(bench.place)
     return VerifyReport(modules=tuple(_verified(lock.entry(name), bench) for name in chosen(names, lock.modules)))
 
 

@@ -81,6 +81,19 @@ def test_what_is_remembered_of_a_tar_is_bounded(
     refusal(LimitExceededError, "limit-exceeded/metadata", layout.manifest, "x", context)
 
 
-def test_what_is_neither_a_directory_nor_a_tar(context: Context, tmp_path: Path) -> None:
-    (tmp_path / "x.zip").write_bytes(b"PK\3\4" + bytes(600))
-    refusal(CorruptArchiveError, "corrupt-archive", Layout(tmp_path / "x.zip").manifest, "x", context)
+@pytest.mark.parametrize(
+    ("head", "looks", "hint"),
+    [
+        pytest.param(b"PK\3\4", "zip", "decompress it", id="zip"),
+        pytest.param(b"\x1f\x8b\x08", "gzip", "decompress it", id="gzip"),
+        pytest.param(b"<html>", "a web page (HTML)", None, id="a web page"),
+    ],
+)
+def test_what_is_neither_a_directory_nor_a_tar(
+    context: Context, tmp_path: Path, head: bytes, looks: str, hint: str | None
+) -> None:
+    (tmp_path / "layout").write_bytes(head + bytes(600))
+    error = refusal(CorruptArchiveError, "corrupt-archive", Layout(tmp_path / "layout").manifest, "x", context)
+    assert error.message.endswith(f"it looks like {looks}")
+    assert (hint or "") in (error.hint or "")
+    assert (error.hint is None) is (hint is None)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from getmodules import ConfigError
+from getmodules import ConfigError, LockStaleError
 from getmodules.project import lockfile as subject
+from getmodules.project.manifest import Place
 from tests.refusals import refusal
 
 H1 = "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
@@ -89,6 +90,20 @@ def test_reading_the_file(tmp_path: Path) -> None:
     assert subject.read_lock(path) == _parse(FULL)
     path.write_text(FULL.replace("\n", "\r\n"))  # git on Windows may do that
     assert subject.read_lock(path) == _parse(FULL)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "hint"),
+    [pytest.param(True, "getmodules lock", id="a project"), pytest.param(False, "getmodules add", id="no project")],
+)
+def test_a_lock_that_is_needed(tmp_path: Path, manifest: bool, hint: str) -> None:
+    if manifest:
+        (tmp_path / "getmodules.toml").write_text("")
+    place = Place.at(tmp_path)
+    error = refusal(LockStaleError, "lock-stale", subject.needed_lock, place)
+    assert (error.hint or "").startswith(hint)
+    place.lock.write_text(FULL)
+    assert subject.needed_lock(place) == _parse(FULL)
 
 
 def _without(key: str, occurrence: int = 0) -> str:
