@@ -73,7 +73,7 @@ PACKERS = {
     "bsdtar, gnutar": ("bsdtar", "tar", ("bsdtar", "--format", "gnutar", "-cf", "{out}", ".")),
     "bsdtar, zip": ("bsdtar", "zip", ("bsdtar", "--format", "zip", "-cf", "{out}", ".")),
     "Info-ZIP": ("zip", "zip", ("zip", "-qry", "{out}", ".")),
-    "Info-ZIP, streamed": ("zip", "zip", ("sh", "-c", 'zip -qry - . | cat > "$1"', "sh", "{out}")),
+    "Info-ZIP, streamed": ("zip", "zip", ("sh", "-c", 'zip -qry - . -x link | cat > "$1"', "sh", "{out}")),
     "Info-ZIP, stored": ("zip", "zip", ("zip", "-0qry", "{out}", ".")),
     "7-Zip": ("7zz", "zip", ("7zz", "a", "-bd", "-snl", "{out}", ".")),
     "Python zipfile": ("python3", "zip", ("python3", "-m", "zipfile", "-c", "{out}", ".")),
@@ -98,6 +98,8 @@ def test_what_tools_make_is_read_back(packer: str, tree: Path, tmp_path: Path) -
     found = _plain(directory / "0")
     if packer == "Python zipfile":  # it packs what links lead to
         found["link"] = expected["link"]
+    if packer == "Info-ZIP, streamed":  # older releases of 3.0 end with an error where they have to stream a link
+        del expected["link"]
     assert found == expected
 
 
