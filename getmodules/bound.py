@@ -72,7 +72,8 @@ class BoundUnpacker:
         where = f"unpacker {self.names[0]!r}"
         with nullcontext() if self.plugin.first_party else context.turns.left():
             items: Iterable[Member] = self.plugin.guard.ask(where, self.offer, "unpack", archive, context)
-        return Members(self.plugin.guard.members(where, items), strict=True, ahead=self.ahead)
+        members = self.plugin.guard.members(where, items, ours=self.plugin.first_party)
+        return Members(members, strict=True, ahead=self.ahead)
 
 
 def bind_unpacker(plugin: Plugin, offer: Any) -> BoundUnpacker:

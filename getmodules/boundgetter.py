@@ -152,7 +152,7 @@ class BoundGetter:
             return result
         if isinstance(result, Members):
             return Members(
-                self.plugin.guard.members("fetch", result.items),
+                self.plugin.guard.members("fetch", result.items, ours=self.plugin.first_party),
                 strict=result.strict is True,
                 digests=self._digests("Members", result.digests),
             )

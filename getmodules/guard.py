@@ -81,7 +81,11 @@ class Guard(NamedTuple):
 
         return Guarded(self, where, source, exactly_bytes)
 
-    def members(self, where: str, items: Iterable[Member]) -> Guarded[Member]:
+    def members(self, where: str, items: Iterable[Member], *, ours: bool = False) -> Guarded[Member]:
+        """Of our own readers only the iteration is guarded: what a member holds, the writer looks at once more."""
+        if ours:
+            return Guarded(self, where, items, _itself)
+
         def proper(member: Member) -> Member:
             if not _is_proper(member):
                 raise self.violation(f"{where} yielded something that is not a proper Member")

@@ -122,12 +122,13 @@ def _name(digest: Digest) -> str:
 def _hashed(descriptor: int, algorithms: Iterable[str]) -> tuple[bytes | None, int, dict[str, Digest]]:
     """With the bytes themselves, where they are few: then they need not be read again."""
     hashers = {name: hashlib.new(name) for name in algorithms}
-    head = os.read(descriptor, FEW_BYTES)
+    # A little more than there is: room for a megabyte takes longer to get than a small blob to read.
+    head = os.read(descriptor, min(os.fstat(descriptor).st_size + 1, FEW_BYTES))
     chunk, size = head, 0
     while chunk:
         size += len(chunk)
         for hasher in hashers.values():
             hasher.update(chunk)
-        chunk = os.read(descriptor, _CHUNK)
+        chunk = os.read(descriptor, 1 if size == len(head) < FEW_BYTES else _CHUNK)
     digests = {name: Digest(name, hasher.hexdigest()) for name, hasher in hashers.items()}
     return head if size == len(head) else None, size, digests
