@@ -113,7 +113,7 @@ def large(work: Path, rounds: int) -> bool:
             context = a_context(network=network, environ={}, shape=Shape.FILE)
             blob = HttpGetter().fetch(Pin(package=package), (), context)
             assert isinstance(blob, Blob)
-            with closing(Arriving(place / "large.bin")) as into:
+            with closing(Arriving(lambda: place / "large.bin")) as into:
                 spool(blob, into, (), context)
 
         rivals = [

@@ -90,7 +90,7 @@ def arrive(request: Request, recall: Recall, claims: ExitStack, context: Context
             fetched = known.blob
         else:
             context.phase(Phase.DOWNLOADING)
-            here = replace(journey.context(context, catalog), validator=partial(recall.validator, journey))
+            here = journey.context(context, catalog, validator=partial(recall.validator, journey))
             fetched = journey.getter(catalog).fetch(pin, wants, here)
         if isinstance(fetched, Unchanged):
             known, fetched = recall.unchanged(journey)

@@ -18,39 +18,48 @@ class Arriving:
     """Open from its making to :meth:`close`, so that nobody can put another file in the place of what was written.
 
     It begins as ``first()`` says; where that fails, then or later, ``failed`` is told, and what has arrived goes on
-    at ``spare``, where errors are raised.
+    at ``spare()``, where errors are raised.
     """
 
     def __init__(
-        self, spare: Path, first: Callable[[], Path] | None = None, failed: Callable[[OSError], None] | None = None
+        self,
+        spare: Callable[[], Path],
+        first: Callable[[], Path] | None = None,
+        failed: Callable[[OSError], None] | None = None,
     ) -> None:
         self._spare = spare
+        #: As long as there is another place to go on in.
         self._failed = failed
         self._size = 0
-        self.path, self.descriptor = spare, -1
+        self.path, self.descriptor = Path(), -1
         if first is not None and failed is not None:
             try:
-                path = first()
-                self.path, self.descriptor = path, os.open(path, os.O_RDWR | NEW, 0o600)
+                self._open(first())
                 return
             except OSError as error:
                 failed(error)
-        self.path, self.descriptor = spare, os.open(spare, os.O_RDWR | NEW, 0o600)
+        self._failed = None
+        self._open(spare())
+
+    def _open(self, path: Path) -> None:
+        self.path, self.descriptor = path, os.open(path, os.O_RDWR | NEW, 0o600)
 
     def write(self, chunk: bytes) -> None:
         try:
             write_all(self.descriptor, chunk)
         except OSError as error:
-            if self._failed is None or self.path == self._spare:
+            if self._failed is None:
                 raise
             self._failed(error)
+            self._failed = None
             self._move()
             write_all(self.descriptor, chunk)
         self._size += len(chunk)
 
     def _move(self) -> None:
         """A piece of the chunk that failed may be there as well: only what was counted comes along."""
-        descriptor = os.open(self._spare, os.O_RDWR | NEW, 0o600)
+        spare = self._spare()
+        descriptor = os.open(spare, os.O_RDWR | NEW, 0o600)
         try:
             os.lseek(self.descriptor, 0, os.SEEK_SET)
             left = self._size
@@ -64,7 +73,7 @@ class Arriving:
             os.close(descriptor)
             raise
         old, self.descriptor = self.descriptor, descriptor
-        left_behind, self.path = self.path, self._spare
+        left_behind, self.path = self.path, spare
         os.close(old)
         with suppress(OSError):  # it goes with its directory as well; this makes room now
             os.unlink(left_behind)

@@ -89,7 +89,7 @@ def install_all(jobs: Sequence[Job], means: Means, pace: Pace | None = None) -> 
     for job in jobs:
         groups[str(job.address.package), job.demands].append(job)
     tasks = [_Task(package=group[0].address.package, run=_installing(group, means)) for group in groups.values()]
-    with _parents_tidied(jobs):
+    with _parents_tidied(jobs), means.rooms.held():
         return _run([job.name for job in jobs], tasks, means, pace or Pace())
 
 

@@ -20,6 +20,7 @@ from getmodules.oserrors import install_error
 from getmodules.pipeline import Means, install, reported, resolve_address
 from getmodules.ports import Context, Progress
 from getmodules.privatedir import Sweeper
+from getmodules.privaterooms import PrivateRooms
 from getmodules.projects import Projects
 from getmodules.redact import printable, redact_address
 from getmodules.results import Installed, Resolved
@@ -276,6 +277,7 @@ class Client(Projects):
             sweeper=self._sweeper,
             turns=self._turns,
             syncs=self._syncs,
+            rooms=PrivateRooms(self._sweeper),
             network=self._network,
             environ=self._environ,
             store=self._store.home,

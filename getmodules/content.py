@@ -82,9 +82,9 @@ class Content:
 
 @valueclass
 class Place:
-    """Where blobs are put: in the store where there is one, else in ``spare``, a private directory."""
+    """Where blobs are put: in the store where there is one, else in ``spare()``, a private directory."""
 
-    spare: Path
+    spare: Callable[[], Path]
     visit: Visit
     #: The package itself, where the store has it already.
     held: Archive | None = None
@@ -117,7 +117,7 @@ class Place:
     def _brought(self, blob: Blob, name: str, algorithms: set[str], context: Context, spent: int) -> Archive:
         context.phase(Phase.DOWNLOADING, blob.size)
         with translated("cannot store the download"):
-            into = self.visit.arriving(self.spare / name)
+            into = self.visit.arriving(lambda: self.spare() / name)
         try:
             return spool(blob, into, algorithms, context, spent=spent)
         except OfflineError as error:

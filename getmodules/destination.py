@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -37,8 +37,10 @@ class Destination:
     source_root: Path | None
 
     @classmethod
-    def at(cls, dest: Path, *, force: bool, source_root: Path | None) -> Destination:
-        """Relative paths are those of the current directory, now."""
+    def at(
+        cls, dest: Path, *, force: bool, source_root: Path | None, real: Callable[[Path], Path] | None = None
+    ) -> Destination:
+        """Relative paths are those of the current directory, now. ``real`` may know already where a directory is."""
         shown = printable(str(dest), 1000)
         try:
             # The last component is not resolved: if it is a link, then it is the link that stands in the way.
@@ -47,7 +49,7 @@ class Destination:
             if dest.name in ("", ".."):
                 path = Path(os.path.realpath(dest))
             else:
-                path = Path(os.path.realpath(dest.parent), dest.name)
+                path = (real or real_path)(dest.parent) / dest.name
         except (OSError, ValueError) as error:
             raise InstallError(f"{shown} cannot be a destination: {error}") from error
         return cls(path=path, shown=shown, force=force, source_root=source_root)
@@ -132,6 +134,11 @@ class Destination:
 
     def in_use(self) -> InstallError:
         return self._protected("a mount point, or in use by the system")
+
+
+def real_path(directory: Path) -> Path:
+    """Where ``directory`` is, all links resolved, whether it is there or not."""
+    return Path(os.path.realpath(directory))
 
 
 def is_real_directory(status: os.stat_result) -> bool:

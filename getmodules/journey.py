@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from posixpath import basename
+from typing import Any
 from urllib.parse import unquote
 
 from getmodules.address import join_subdirs, merge_arguments
@@ -49,10 +50,10 @@ class Journey:
     def treatment(self, catalog: Catalog) -> Treatment:
         return Treatment.of(self.package.arguments, catalog.formats.names)
 
-    def context(self, context: Context, catalog: Catalog) -> Context:
+    def context(self, context: Context, catalog: Catalog, **more: Any) -> Context:
         """What a getter is called with at this place of the way."""
         home = self.home or self.package.url
-        return replace(context, shape=self._shape(catalog), check_address=self.check_address, home=home)
+        return replace(context, shape=self._shape(catalog), check_address=self.check_address, home=home, **more)
 
     def _shape(self, catalog: Catalog) -> Shape:
         treatment = self.treatment(catalog)

@@ -62,7 +62,10 @@ def read_file(path: Path, root: Path | None = None) -> Generator[bytes, None, No
     """
     fd = _open(path, root)
     try:
-        while chunk := os.read(fd, CHUNK):
+        # A little more than there is: to get room for a whole chunk takes longer than to read a small file.
+        size = os.fstat(fd).st_size
+        room = min(size + 1, CHUNK) if size else CHUNK
+        while chunk := os.read(fd, room):
             yield chunk
     except OSError as error:
         raise unreadable(path, error) from error

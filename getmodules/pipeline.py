@@ -14,7 +14,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +39,7 @@ from getmodules.net.settings import NetSettings
 from getmodules.plugins import attributed
 from getmodules.ports import Context, Credential, Network, NoNetwork, Origin, Phase, Progress
 from getmodules.privatedir import Sweeper
+from getmodules.privaterooms import PrivateRooms
 from getmodules.recall import Recall
 from getmodules.reporting import Reporting
 from getmodules.results import Installed, Resolved
@@ -79,6 +79,7 @@ class Means:
     trouble: Trouble = field(default_factory=Trouble, repr=False)
     turns: Turns = field(default_factory=Turns, repr=False)
     syncs: SharedSync = field(default_factory=lambda: SharedSync(Turns()), repr=False)
+    rooms: PrivateRooms = field(default_factory=PrivateRooms, repr=False)
 
     def checkpoint(self) -> None:
         if self.cancelled.is_set():
@@ -101,6 +102,9 @@ class Means:
         return found or first_credential(self.catalog.credentials, origin, path)
 
     def context(self, package: str, workshops: Workshops, progress: Progress) -> Context:
+        def workshop(key: str) -> AbstractContextManager[Path]:
+            return workshops.open(key, context)
+
         context = Context(
             package=package,
             limits=self.limits,
@@ -115,8 +119,10 @@ class Means:
             turns=self.turns,
             memo=self.memo,
             mirrors=self.network.settings.mirrors,
+            workshop=workshop,
+            kept=workshops.visit.kept,
         )
-        return replace(context, workshop=partial(workshops.open, context=context), kept=workshops.visit.kept)
+        return context
 
 
 def resolve_address(source: str, address: ModuleAddress, means: Means) -> Resolved:
@@ -188,14 +194,14 @@ def _attempt(request: Request, means: Means, torn: threading.Event) -> tuple[Ins
             means.checkpoint()
             with results.noted(want):
                 staging = Staging.beside(
-                    want.dest, force=want.force, source_root=source_root, sweeper=means.sweeper, syncs=means.syncs
+                    want.dest, force=want.force, source_root=source_root, rooms=means.rooms, syncs=means.syncs
                 )
                 sites.append(_Site(want, stack.enter_context(staging)))
         if not sites:
             return results.all()
-        spare = sites[0].staging.room
+        spare = sites[0].staging.spare
         visit = stack.enter_context(means.visit(request.package))
-        context = stack.enter_context(reported(request.package.display(), means, Workshops(lambda: spare, visit)))
+        context = stack.enter_context(reported(request.package.display(), means, Workshops(spare, visit)))
         recall = Recall(means.catalog, visit, means.offline)
         request = replace(request, wants=tuple(site.want for site in sites))
         with ExitStack() as claims:

@@ -17,10 +17,9 @@ from getmodules.digest import Digest
 from getmodules.errors import AddressError
 from getmodules.journey import Journey, module_address
 from getmodules.model import Archive, Blob, Gate, ModuleAddress, PackageAddress, Pin
-from getmodules.oserrors import translated
 from getmodules.ports import Context
 from getmodules.redact import redact_address
-from getmodules.store.records import Brought, PinRecord, RefRecord, now
+from getmodules.store.records import PROOF_BYTES, Brought, PinRecord, RefRecord, now
 from getmodules.store.visit import Visit
 from getmodules.treatment import parse_checksum
 from getmodules.values import field, replace, valueclass
@@ -122,19 +121,13 @@ class Recall:
         record = self.visit.pin(str(package))
         if record is None:
             return None
-        pin = Pin(package=_for_getter(package), id=record.id, digests=record.digests)
+        pin = Pin(package=_for_getter(package), id=record.id, digests=record.digests, proof=record.proof)
         if record.brought is not None:
             if self._names_identity(package):
                 return None  # only the getter can tell that bytes are of an identity; a record cannot
             archive = self.visit.held(record.brought.digest)
             return None if archive is None else Known(pin=pin, blob=_blob(record.brought, archive), archive=archive)
-        if record.proof is None:
-            return Known(pin=pin)
-        held = self.visit.held(record.proof)
-        if held is None:
-            return None
-        with translated("cannot read the cache"), held.open() as file:
-            return Known(pin=replace(pin, proof=file.read()))
+        return Known(pin=pin)
 
     # ------------------------------------------------------------------------------- does what we have hold?
 
@@ -174,12 +167,11 @@ class Recall:
         """What an immutable address stands for, so that the next run asks nobody."""
         promised = blob is not None and bool(blob.digests)
         brought = None if blob is None or digest is None or promised else _brought(blob, digest)
-        proof: Digest | None = None
+        proof: bytes | None = None
         if brought is None and pin.proof is not None:
-            if not isinstance(pin.proof, bytes):
+            if not isinstance(pin.proof, bytes) or len(pin.proof) > PROOF_BYTES:
                 return  # nothing that could be handed back to the getter
-            proof = Digest.of(pin.proof)
-            self.visit.keep_bytes(pin.proof, proof)
+            proof = pin.proof
         record = PinRecord(id=pin.id, digests=pin.digests, proof=proof, brought=brought)
         self.visit.keep_pin(str(pinned), record)
 

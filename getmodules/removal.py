@@ -12,7 +12,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from getmodules.openflags import DIRECTORY, NOFOLLOW
@@ -28,11 +28,24 @@ def remove_contents(directory: Path, *, keep: Collection[str]) -> list[str]:
     try:
         if keep and set(os.listdir(directory)) <= set(keep):
             return []
+    except OSError:
+        pass  # the removal itself says so
+    return _remove(directory, lambda name: name not in keep)
+
+
+def remove_entries(directory: Path, names: Collection[str]) -> list[str]:
+    """The same of what is called ``names`` alone: others may be at work beside it."""
+    there = {name for name in names if os.path.lexists(directory / name)}
+    return _remove(directory, there.__contains__) if there else []
+
+
+def _remove(directory: Path, is_meant: Callable[[str], bool]) -> list[str]:
+    try:
         if sys.platform == "win32":
-            return _remove_by_path(directory, keep)
+            return _remove_by_path(directory, [entry for entry in _listing(directory) if is_meant(entry[0])])
         root = os.open(directory, DIRECTORY | NOFOLLOW)
         try:
-            return _Removal(root, keep).run()
+            return _Removal(root).run([entry for entry in _listing(root) if is_meant(entry[0])])
         finally:
             os.close(root)
     except FileNotFoundError:
@@ -44,21 +57,19 @@ def remove_contents(directory: Path, *, keep: Collection[str]) -> list[str]:
 class _Removal:
     """One pass over a private directory, by descriptor."""
 
-    def __init__(self, root: int, keep: Collection[str]) -> None:
+    def __init__(self, root: int) -> None:
         self._root = root
-        self._keep = keep
         self._waiting: list[str] = []
         self._complaints: list[str] = []
         self._moved_prefix = f"moved-{os.urandom(4).hex()}-"
         self._moved = 0
 
-    def run(self) -> list[str]:
-        for name, is_directory in _listing(self._root):
-            if name not in self._keep:
-                if is_directory:
-                    self._waiting.append(name)
-                else:
-                    self._remove_entry(self._root, name, is_directory=False, ours=True)
+    def run(self, entries: Iterable[tuple[str, bool]]) -> list[str]:
+        for name, is_directory in entries:
+            if is_directory:
+                self._waiting.append(name)
+            else:
+                self._remove_entry(self._root, name, is_directory=False, ours=True)
         while self._waiting:
             self._remove_directory(self._waiting.pop())
         return self._complaints
@@ -135,7 +146,7 @@ def _remove_if_empty(directory: int, name: str) -> bool:
     return True
 
 
-def _remove_by_path(directory: Path, keep: Collection[str]) -> list[str]:
+def _remove_by_path(directory: Path, entries: Iterable[tuple[str, bool]]) -> list[str]:
     """Windows has no descriptors of directories; neither has it a limit on their depth that matters here."""
     import shutil
 
@@ -148,9 +159,7 @@ def _remove_by_path(directory: Path, keep: Collection[str]) -> list[str]:
         except OSError as error:
             complaints.append(_complaint(path, error))
 
-    for name, is_directory in _listing(directory):
-        if name in keep:
-            continue
+    for name, is_directory in entries:
         path = str(directory / name)
         if not is_directory:
             try:

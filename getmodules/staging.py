@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +19,7 @@ from getmodules.destination import Destination, is_real_directory
 from getmodules.errors import InstallError
 from getmodules.openflags import DIRECTORY, NOFOLLOW
 from getmodules.oserrors import install_error, translated
-from getmodules.privatedir import PrivateDirectory, Sweeper
+from getmodules.privaterooms import PrivateRooms
 from getmodules.redact import printable
 from getmodules.syncing import SharedSync
 from getmodules.syscalls import exchange, sync_filesystem
@@ -33,14 +32,14 @@ _OCCUPIED = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
 class Staging:
     """Where one module is put together, in a ``with`` block: leaving it removes what was not published."""
 
-    def __init__(self, destination: Destination, sweeper: Sweeper, syncs: SharedSync | None) -> None:
+    def __init__(self, destination: Destination, rooms: PrivateRooms, syncs: SharedSync | None) -> None:
         self._destination = destination
         self._bring_to_disk = sync_filesystem if syncs is None else syncs.sync
-        self._sweeper = sweeper
         self._parent = destination.path.parent
-        self._private = PrivateDirectory(self._parent)
+        self._private = rooms.room(self._parent)
         self._made_parents: list[Path] = []
         self._tree = Path()
+        self._spare: Path | None = None
 
     @classmethod
     def beside(
@@ -49,26 +48,29 @@ class Staging:
         *,
         force: bool,
         source_root: Path | None,
-        sweeper: Sweeper | None = None,
+        rooms: PrivateRooms | None = None,
         syncs: SharedSync | None = None,
     ) -> Staging:
         """A staging for ``dest``; nothing is touched before the ``with`` block.
 
         ``force`` may replace an ordinary directory. ``source_root`` is what is copied or unpacked, where that
-        lies on this machine. One ``sweeper`` for a whole run sweeps each directory only once; with the same
-        ``syncs``, those that are ready at the same time go to the disk together.
+        lies on this machine. With the same ``rooms`` private directories are shared; with the same ``syncs``, those
+        that are ready at the same time go to the disk together.
         """
-        return cls(Destination.at(dest, force=force, source_root=source_root), sweeper or Sweeper(), syncs)
+        rooms = rooms or PrivateRooms()
+        return cls(Destination.at(dest, force=force, source_root=source_root, real=rooms.real), rooms, syncs)
 
     @property
     def tree(self) -> Path:
         """The directory that will be published, mode 0755."""
         return self._tree
 
-    @property
-    def room(self) -> Path:
-        """The private directory, for downloads beside the tree; it goes away with the staging."""
-        return self._private.path
+    def spare(self) -> Path:
+        """A private directory for downloads beside the tree, made when first asked for; it goes with the staging."""
+        if self._spare is None:
+            with translated(f"cannot make room beside {self._destination.shown}"):
+                self._spare = self._private.make("spare", 0o700)
+        return self._spare
 
     def open_tree(self) -> int:
         """A descriptor of :attr:`tree`; the caller closes it."""
@@ -80,8 +82,8 @@ class Staging:
             self._destination.check()
             parent = printable(str(self._parent), 1000)
             with translated(f"cannot prepare {self._destination.shown} in the directory {parent}"):
-                self._make_private_directory()
-                self._make_inside()
+                self._enter_private_room()
+                self._tree = self._private.make("tree", 0o755)
             return self
         except BaseException:
             self._discard()
@@ -104,16 +106,15 @@ class Staging:
         with translated(f"cannot put {shown} in its place"):
             self._put_in_place()
         self._made_parents.clear()
-        self._private.remove()
+        self._private.leave()
 
     # ------------------------------------------------------------------------------------------- preparing
 
-    def _make_private_directory(self) -> None:
+    def _enter_private_room(self) -> None:
         for attempt in range(_ATTEMPTS):
             try:
                 self._make_parents()
-                self._sweeper.sweep(self._parent)
-                self._private.create()
+                self._private.enter()
                 return
             except FileNotFoundError:
                 # Another run failed and removed a parent that it had made, and that we had counted on.
@@ -135,15 +136,8 @@ class Staging:
                 if not isinstance(error, FileExistsError):
                     raise
 
-    def _make_inside(self) -> None:
-        self._tree = self._private.path / "tree"
-        os.mkdir(self.tree, 0o755)
-        mode = stat.S_IMODE(os.stat(self.tree).st_mode)
-        if mode & 0o777 != 0o755:  # the umask; a group that is handed down (setgid) stays
-            os.chmod(self.tree, mode & stat.S_ISGID | 0o755)
-
     def _discard(self) -> None:
-        self._private.remove()
+        self._private.leave()
         while self._made_parents:
             with suppress(OSError):  # not empty: somebody else moved in
                 os.rmdir(self._made_parents[-1])
@@ -200,7 +194,7 @@ class Staging:
 
     def _replace_in_two_steps(self) -> bool:
         """For file systems that cannot exchange: in between, for a moment, the destination is absent."""
-        dest, old = self._destination.path, self._private.path / f"old-{os.urandom(4).hex()}"
+        dest, old = self._destination.path, self._private.path(f"old-{os.urandom(4).hex()}")
         try:
             os.rename(dest, old)
             if not is_real_directory(os.lstat(old)):
@@ -220,7 +214,7 @@ class Staging:
         try:
             os.rename(old, dest)
         except OSError as error:
-            rescued = dest.with_name(f"{dest.name}.before-{self._private.path.name[-8:]}")
+            rescued = dest.with_name(f"{dest.name}.before-{os.urandom(4).hex()}")
             os.rename(old, rescued)
             raise InstallError(
                 f"{self._destination.shown} was taken by another program while it was replaced",

@@ -49,14 +49,10 @@ def loads(data: bytes, what: str, limit: int) -> Any:
     problem = "it is not UTF-8"
     try:
         text = data.decode("utf-8")
+        if text.startswith("\ufeff"):
+            raise _RefusedError("it begins with a BOM (byte order mark)")
         _check_shape(text)
-        value = json.loads(
-            text,
-            object_pairs_hook=_unique_names,
-            parse_constant=_refuse_constant,
-            parse_int=_bounded_integer,
-            parse_float=_finite_float,
-        )
+        value = _decode(text)
         if "\\ud" in text.lower():  # half of a surrogate pair: a string that nothing can write out again
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         return value
@@ -121,6 +117,15 @@ def _finite_float(digits: str) -> float:
     if not math.isfinite(value):
         raise _RefusedError("a number is larger than 64 bits hold")
     return value
+
+
+#: Made once: to make it takes as long as to read a small document.
+_decode = json.JSONDecoder(
+    object_pairs_hook=_unique_names,
+    parse_constant=_refuse_constant,
+    parse_int=_bounded_integer,
+    parse_float=_finite_float,
+).decode
 
 
 # ------------------------------------------------------------------------------------------------- the checks

@@ -30,7 +30,7 @@ class SharedSync:
         """What was written to the file system of ``fd`` until now is on its disk. Raises ``OSError``."""
         device = os.fstat(fd).st_dev
         with self._guard:
-            rounds = self._rounds.setdefault(device, _Rounds())
+            rounds = self._rounds.get(device) or self._rounds.setdefault(device, _Rounds())
         with nullcontext() if rounds.are_quick else self._turns.left():
             rounds.sync(fd)
 

@@ -28,9 +28,10 @@ class Hand:
     def __init__(self) -> None:
         self._batch: list[Job] = []
         self._batch_bytes = 0
-        self._queue: Queue[list[Job] | None] = Queue(_IN_FLIGHT)
         self._failure: BaseException | None = None
         self._thread: threading.Thread | None = None
+        #: Made with the thread: most packages need neither.
+        self._queue: Queue[list[Job] | None]
 
     def give(self, job: Job, amount: int) -> None:
         """Do ``job`` soon; ``amount`` is the number of bytes that it holds."""
@@ -63,6 +64,7 @@ class Hand:
     def _hand_over(self) -> None:
         self._raise_failure()
         if self._thread is None:
+            self._queue = Queue(_IN_FLIGHT)
             self._thread = threading.Thread(target=self._run, name="getmodules-write", daemon=True)
             self._thread.start()
         batch, self._batch, self._batch_bytes = self._batch, [], 0

@@ -70,8 +70,10 @@ class Bench:
         path = self.place.directory / dest
         root = self._real(self.place.directory)
         real = os.path.join(self._real(path.parent), path.name)
+        start = os.path.join(root, "")
         try:
-            check_dest(os.path.relpath(real, root).replace(os.sep, "/"))
+            inner = real.removeprefix(start) if real.startswith(start) else os.path.relpath(real, root)
+            check_dest(inner.replace(os.sep, "/"))
         except (ConfigError, ValueError) as error:  # on Windows, there is no way from one drive to another
             raise InstallError(
                 f"the destination {printable(dest, 500)} lies behind a link to a place where no module may be",

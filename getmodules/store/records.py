@@ -6,6 +6,7 @@ one that is not there.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import logging
@@ -26,10 +27,14 @@ from getmodules.strictjson import StrictJsonError, optional, required, string, t
 from getmodules.values import field, valueclass
 
 T = TypeVar("T")
-_LARGEST = 1 << 20
+#: A proof of the largest size, as text, with room to spare for all else.
+_LARGEST = 8 << 20
+#: The largest proof that is kept: an OCI manifest may be of 4 MiB.
+PROOF_BYTES = 5 << 20
 _PINS, _REFS = "records/pins", "records/refs"
 _WHAT = "a record of the cache"
 _log = logging.getLogger("getmodules")
+_encode = json.JSONEncoder(sort_keys=True).encode
 
 
 def _nothing() -> Mapping[str, str]:
@@ -53,8 +58,8 @@ class PinRecord:
 
     id: str | None
     digests: Mapping[str, str] = field(default_factory=_nothing)
-    #: A getter's proof, where it is bytes: the blob that holds them.
-    proof: Digest | None = None
+    #: A getter's, where it is bytes. The getter itself compares them with ``id``.
+    proof: bytes | None = None
     brought: Brought | None = None
 
 
@@ -92,7 +97,7 @@ class Records:
             "media_type": record.brought.media_type,
             "format": record.brought.format,
         }
-        proof = None if record.proof is None else str(record.proof)
+        proof = None if record.proof is None else base64.b64encode(record.proof).decode()
         value = {"id": record.id, "digests": dict(record.digests), "proof": proof, "brought": brought}
         self._write(_name(_PINS, address), address, value)
 
@@ -103,7 +108,7 @@ class Records:
     def _write(self, name: str, address: str, value: Mapping[str, Any]) -> None:
         fresh = self._fresh()
         whole = {"key": _key(address), "sum": _sum(value), "record": value}
-        fresh.write_text(json.dumps(whole, sort_keys=True), encoding="utf-8")
+        fresh.write_text(_encode(whole), encoding="utf-8")
         put(self._root, name, fresh)
 
     def files(self) -> Iterator[Path]:
@@ -128,7 +133,7 @@ def _name(kind: str, address: str) -> str:
 
 def _sum(value: Mapping[str, Any]) -> str:
     """Of no use against an attacker, of whom the digests take care; it tells what a failing disk made of a record."""
-    return _key(json.dumps(value, sort_keys=True))
+    return _key(_encode(value))
 
 
 def _read(root: Path, name: str, address: str) -> dict[str, Any] | None:
@@ -175,7 +180,7 @@ def _pin_record(value: dict[str, Any]) -> PinRecord:
     return PinRecord(
         id=optional(value, "id", string, _WHAT),
         digests=required(value, "digests", table_of(string), _WHAT),
-        proof=None if proof is None else Digest.parse(proof),
+        proof=None if proof is None else base64.b64decode(proof, validate=True),
         brought=None if brought is None else _brought(brought),
     )
 

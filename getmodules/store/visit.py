@@ -99,8 +99,8 @@ class Visit:
             content=found.content,
         )
 
-    def arriving(self, spare: Path) -> Arriving:
-        """A new file, open as long as the visit lasts: in the store as long as that is possible, else at ``spare``."""
+    def arriving(self, spare: Callable[[], Path]) -> Arriving:
+        """A new file, open as long as the visit lasts: in the store as long as that works, else at ``spare()``."""
         arriving = Arriving(spare, self._fresh, self._trouble.report) if self._writable else Arriving(spare)
         self._stack.callback(arriving.close)
         with suppress(OSError):  # so that nobody prunes it when it is a blob, and is being unpacked

@@ -31,7 +31,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def arrived(visit: Visit, spare: Path, content: bytes = CONTENT) -> Archive:
-    arriving = visit.arriving(spare)
+    arriving = visit.arriving(lambda: spare)
     arriving.write(content)
     return Archive(path=arriving.path, size=len(content), digests={"sha256": DIGEST}, descriptor=arriving.complete())
 
@@ -117,7 +117,7 @@ def test_a_store_that_is_full_is_left_in_the_middle_of_a_download(
         root.mkdir()
         mount_tmpfs(root, "size=1m,mode=700")
         with a_visit(root) as visit:
-            arriving = visit.arriving(tmp_path / "spare")
+            arriving = visit.arriving(lambda: tmp_path / "spare")
             pieces = [bytes([number]) * 300_000 for number in range(10)]
             for piece in pieces:
                 arriving.write(piece)
