@@ -45,6 +45,9 @@ class BoundGetter:
     version_argument: str | None = None
     #: Whether it gives an identity without fetching, so that an address of its own may be pinned.
     resolves: bool = True
+    #: In which of ``fetch`` and the reading of ``content`` it leaves its turn by itself, when it has somebody to wait
+    #: for. Strangers know nothing of turns.
+    leaves_turn_to_wait: frozenset[str] = frozenset()
 
     def check(self, package: PackageAddress) -> PackageAddress:
         self._check_argument_names(package)
@@ -87,7 +90,7 @@ class BoundGetter:
         return demands
 
     def resolve(self, package: PackageAddress, context: Context) -> Pin | Elsewhere | None:
-        with context.turns.left():
+        with context.turns.left() if self.resolves else nullcontext():
             result = self._optional("resolve", context.mirrors.asked(package), context)
         if result is None:
             return None
@@ -136,9 +139,7 @@ class BoundGetter:
             return self.plugin.guard.call("versions", bounded_names, found or (), context.checkpoint)
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:
-        # Strangers know nothing of turns; of ours, some leave theirs only when they have somebody to wait for.
-        leaves = self.plugin.first_party and getattr(self.offer, "leaves_turn_to_wait", False)
-        with nullcontext() if leaves else context.turns.left():
+        with nullcontext() if "fetch" in self.leaves_turn_to_wait else context.turns.left():
             return self._fetched(pin, wants, context)
 
     def _fetched(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:
@@ -213,4 +214,5 @@ def bind_getter(plugin: Plugin, offer: Any) -> BoundGetter:
         version_argument=getattr(offer, "version_argument", None),
         # Not looked up on the offer itself: to get at it may go wrong, and that is told when it is called.
         resolves=hasattr(type(offer), "resolve") or "resolve" in getattr(offer, "__dict__", {}),
+        leaves_turn_to_wait=frozenset(getattr(offer, "leaves_turn_to_wait", ()) if plugin.first_party else ()),
     )

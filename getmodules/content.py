@@ -91,7 +91,14 @@ class Place:
 
     @contextmanager
     def spooled(
-        self, blob: Blob, name: str, demands: tuple[Demand, ...], context: Context, *, spent: int = 0
+        self,
+        blob: Blob,
+        name: str,
+        demands: tuple[Demand, ...],
+        context: Context,
+        *,
+        spent: int = 0,
+        leaves_turn: bool = False,
     ) -> Iterator[Archive]:
         """What ``blob`` brings, counted and hashed; nothing is asked for that the store has.
 
@@ -103,7 +110,7 @@ class Place:
             if found is None and blob.digests:
                 claim.enter_context(self.visit.claim(str(blob.digests[0]), context))
                 found = self._found(blob, algorithms)  # by now, perhaps
-            yield found or self._brought(blob, name, algorithms, context, spent)
+            yield found or self._brought(blob, name, algorithms, context, spent, leaves_turn)
 
     def _found(self, blob: Blob, algorithms: set[str]) -> Archive | None:
         if self.held is not None:
@@ -114,12 +121,14 @@ class Place:
                 return checked_size(blob, held)
         return None
 
-    def _brought(self, blob: Blob, name: str, algorithms: set[str], context: Context, spent: int) -> Archive:
+    def _brought(
+        self, blob: Blob, name: str, algorithms: set[str], context: Context, spent: int, leaves_turn: bool
+    ) -> Archive:
         context.phase(Phase.DOWNLOADING, blob.size)
         with translated("cannot store the download"):
             into = self.visit.arriving(lambda: self.spare() / name)
         try:
-            return spool(blob, into, algorithms, context, spent=spent)
+            return spool(blob, into, algorithms, context, spent=spent, leaves_turn=leaves_turn)
         except OfflineError as error:
             if not blob.digests:
                 raise
@@ -136,7 +145,8 @@ def receive(
 ) -> Content:
     """What arrived, as members that may be written. A blob is spooled into ``place``."""
     treatment = journey.treatment(catalog)
-    plugin = journey.getter(catalog).plugin
+    getter = journey.getter(catalog)
+    plugin, leaves = getter.plugin, "content" in getter.leaves_turn_to_wait
     if isinstance(fetched, Members):
         _refuse_what_needs_bytes(treatment, demands)
         _refuse_where_a_verifier_needs_bytes(catalog)
@@ -147,7 +157,7 @@ def receive(
     with attributed(plugin):
         plan = _unpacker(fetched, treatment, catalog)
     demands = (*demands, *_bytes_demands(fetched, journey, catalog, context))
-    with attributed(plugin), place.spooled(fetched, "package", demands, context) as archive:
+    with attributed(plugin), place.spooled(fetched, "package", demands, context, leaves_turn=leaves) as archive:
         context.phase(Phase.VERIFYING)
         evidence = demanded.judge(Gate.BYTES, archive, demands, catalog.verifiers, context)
         digest = archive.digests[OWN_ALGORITHM]
@@ -155,7 +165,7 @@ def receive(
     members = plan.unpack(archive, context) if isinstance(plan, BoundUnpacker) else _single_file(archive, plan, context)
     advice = _no_advice
     if isinstance(plan, BoundUnpacker) and fetched.format is None:  # a name, a server or the address said what it is
-        advice = partial(_other_format, archive, plan, journey.getter(catalog), catalog)
+        advice = partial(_other_format, archive, plan, getter, catalog)
     return Content(
         members=members,
         plugins=(plugin, plan.plugin) if isinstance(plan, BoundUnpacker) else (plugin,),

@@ -94,12 +94,15 @@ class Means:
         """Of the store; a package of this machine is at hand itself, and work without one leaves nothing to keep."""
         remote = package is not None and not is_local(package, self.catalog)
         home = self.memo.once("the store", self.store, lambda: None) if remote else None
-        return Visit(home, self.sweeper, self.trouble)
+        return Visit(home, self.rooms, self.trouble)
 
     def _credential(self, origin: Origin, path: str) -> Credential | None:
         """The environment is nearer to the user than a plugin is."""
         found = from_environment(self.environ, origin)
-        return found or first_credential(self.catalog.credentials, origin, path)
+        if found is not None or not self.catalog.credentials:
+            return found
+        with self.turns.left():  # they may ask somebody
+            return first_credential(self.catalog.credentials, origin, path)
 
     def context(self, package: str, workshops: Workshops, progress: Progress) -> Context:
         def workshop(key: str) -> AbstractContextManager[Path]:

@@ -60,6 +60,9 @@ class Progress:
     that works on it. An exception raised in here cancels the operation and leaves nothing behind.
     """
 
+    #: Whether a call may wait for another thread. Where none ever does, packages side by side are faster.
+    may_wait: bool = True
+
     def planned(self, packages: int) -> None:
         """So many packages are now worked on, side by side."""
 

@@ -10,7 +10,7 @@ import itertools
 import os
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -50,17 +50,20 @@ class PrivateRooms:
                     for parent in [parent for parent, shared in self._shared.items() if not shared.users]:
                         self._shared.pop(parent).directory.remove()
 
-    def room(self, parent: Path) -> PrivateRoom:
-        """Nothing is made before it is entered."""
-        return PrivateRoom(self, parent, next(self._numbers))
+    def room(self, parent: Path, prepare: Callable[[], object] | None = None) -> PrivateRoom:
+        """Nothing is made before it is entered; ``prepare`` sees to ``parent`` before that."""
+        return PrivateRoom(self, parent, next(self._numbers), prepare)
 
-    def enter(self, room: PrivateRoom, parent: Path) -> Path:
+    def enter(self, room: PrivateRoom, parent: Path, prepare: Callable[[], object] | None) -> Path:
         """The directory that ``room`` is in. Raises ``OSError``."""
         with self._guard:
             shared = self._shared.get(parent)
-            if shared is None:
+            if shared is None or shared.is_gone:
+                if prepare is not None:
+                    prepare()
                 self._sweeper.sweep(parent)
-                shared = self._shared[parent] = _Shared(parent)
+                users = set() if shared is None else shared.users
+                shared = self._shared[parent] = _Shared(parent, users)
             # Before it exists: whatever happens now, to leave removes it.
             shared.users.add(room)
             return shared.path()
@@ -80,10 +83,15 @@ class PrivateRooms:
 
 
 class _Shared:
-    def __init__(self, parent: Path) -> None:
+    def __init__(self, parent: Path, users: set[PrivateRoom]) -> None:
         self.directory = PrivateDirectory(parent)
-        self.users: set[PrivateRoom] = set()
+        self.users = users
         self.exists = False
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether somebody took it away, with all that was in it: a cache may be cleaned at any time."""
+        return self.exists and not os.path.lexists(self.directory.path)
 
     def path(self) -> Path:
         if not self.exists:
@@ -95,17 +103,20 @@ class _Shared:
 class PrivateRoom:
     """Names of its own in a private directory; whoever makes what they name uses each for one thing."""
 
-    def __init__(self, rooms: PrivateRooms, parent: Path, number: int) -> None:
+    def __init__(
+        self, rooms: PrivateRooms, parent: Path, number: int, prepare: Callable[[], object] | None = None
+    ) -> None:
         self._rooms = rooms
         self._parent = parent
         self._number = number
-        self._used: list[str] = []
+        self._prepare = prepare
+        self._used: set[str] = set()
         self._directory: Path | None = None
 
     def enter(self) -> None:
         """Raises ``OSError``: ``FileNotFoundError`` says that the parent is not there (any more)."""
         try:
-            self._directory = self._rooms.enter(self, self._parent)
+            self._directory = self._rooms.enter(self, self._parent, self._prepare)
         except BaseException:
             self.leave()
             raise
@@ -114,9 +125,12 @@ class PrivateRoom:
         """For something that is named ``name``, and goes with the room."""
         assert self._directory is not None, "not entered, or left already"
         own = f"{self._number}-{name}"
-        if own not in self._used:
-            self._used.append(own)
+        self._used.add(own)
         return self._directory / own
+
+    def holds(self, path: Path) -> bool:
+        """Whether ``path`` is one of the names here."""
+        return self._directory is not None and path.parent == self._directory
 
     def make(self, name: str, mode: int) -> Path:
         """A directory of this mode, whatever the umask; a group that is handed down (setgid) stays."""

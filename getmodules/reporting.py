@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from getmodules.ports import Phase, Progress
 from getmodules.turns import Turns
@@ -19,6 +20,7 @@ class Reporting(Progress):
         self._progress = progress
         self._turns = turns
         self._is_heard = type(progress) is not Progress
+        self._may_wait = progress.may_wait
         self.cancelled_by: BaseException | None = None
 
     def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
@@ -32,7 +34,7 @@ class Reporting(Progress):
 
     def finished(self, package: str, error: BaseException | None) -> None:
         if self._is_heard:
-            with self._turns.left():
+            with self._unhurried():
                 self._progress.finished(package, error)
 
     def _report(self, method: Callable[..., None], *arguments: object) -> None:
@@ -41,8 +43,12 @@ class Reporting(Progress):
         if not self._is_heard:
             return
         try:
-            with self._turns.left():  # whatever the caller may wait for in there
+            with self._unhurried():
                 method(*arguments)
         except BaseException as error:
             self.cancelled_by = error
             raise
+
+    def _unhurried(self) -> AbstractContextManager[None]:
+        """Whatever the caller may wait for in the block."""
+        return self._turns.left() if self._may_wait else nullcontext()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 
 from getmodules.arriving import Arriving
 from getmodules.behind import Behind
@@ -22,10 +23,19 @@ _PIECE = 1 << 20
 _AT_ONCE = 4 << 20
 
 
-def spool(blob: Blob, into: Arriving, algorithms: Iterable[str], context: Context, *, spent: int = 0) -> Archive:
+def spool(
+    blob: Blob,
+    into: Arriving,
+    algorithms: Iterable[str],
+    context: Context,
+    *,
+    spent: int = 0,
+    leaves_turn: bool = False,
+) -> Archive:
     """The blob as a new file, hashed with ``algorithms`` and always with sha256.
 
-    ``spent`` is what other blobs of the package took already of what a package may download.
+    ``spent`` is what other blobs of the package took already of what a package may download. With ``leaves_turn``
+    the chunks are waited for without the turn as it is.
     """
     hashers = {name: hashlib.new(name) for name in {OWN_ALGORITHM, *algorithms}}
     size = 0
@@ -36,7 +46,9 @@ def spool(blob: Blob, into: Arriving, algorithms: Iterable[str], context: Contex
             hasher.update(chunk)
         into.write(chunk)
 
-    with translated("cannot store the download"), context.turns.left(), Behind(store, at_once=_AT_ONCE) as behind:
+    is_quick = leaves_turn and blob.size is not None and blob.size <= FEW_BYTES
+    left = nullcontext() if is_quick else context.turns.left()
+    with translated("cannot store the download"), left, Behind(store, at_once=_AT_ONCE) as behind:
         for chunk in received(blob, context, spent=spent):
             size += len(chunk)
             if size > FEW_BYTES:

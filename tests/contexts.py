@@ -10,7 +10,7 @@ from typing import Any
 from getmodules.deadline import Deadline
 from getmodules.limits import Limits
 from getmodules.ports import Context, Progress
-from getmodules.privatedir import Sweeper
+from getmodules.privaterooms import PrivateRooms
 from getmodules.store.visit import Visit
 from getmodules.values import replace
 from getmodules.workshop import Workshops
@@ -29,5 +29,5 @@ def a_context(tmp_path: Path | None = None, **more: Any) -> Context:
     context = Context(**{**fields, **more})
     if "workshop" in more:
         return context
-    workshops = Workshops(lambda: tmp_path or Path(), Visit(None, Sweeper()))
+    workshops = Workshops(lambda: tmp_path or Path(), Visit(None, PrivateRooms()))
     return replace(context, workshop=partial(workshops.alone, context=context))

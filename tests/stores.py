@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from getmodules import Client, Digest
-from getmodules.privatedir import Sweeper
+from getmodules.privaterooms import PrivateRooms
 from getmodules.store.home import Home, open_home
 from getmodules.store.visit import Visit
 from tests.fakes import FakePlugin, Recorder
@@ -20,7 +20,7 @@ def a_home(root: Path) -> Home:
 
 
 def a_visit(root: Path) -> Visit:
-    return Visit(a_home(root), Sweeper())
+    return Visit(a_home(root), PrivateRooms())
 
 
 def keep(root: Path, content: bytes, algorithm: str = "sha256") -> Digest:

@@ -69,6 +69,7 @@ class Attentive(Progress):
 
     def __init__(self, shown: Progress) -> None:
         self.shown = shown
+        self.may_wait = shown.may_wait
 
     def planned(self, packages: int) -> None:
         self.shown.planned(packages)
@@ -114,6 +115,8 @@ class Guarded(Progress):
 
 class Notices(Progress):
     """Nothing but what is worth knowing."""
+
+    may_wait = False
 
     def __init__(self, console: Console) -> None:
         self._console = console

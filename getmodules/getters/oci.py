@@ -36,7 +36,7 @@ class _Packages:
     #: The media type of a layer says what it is, and the manifest's digest says that it is right.
     core_arguments: frozenset[str] = frozenset()
     #: In ``fetch``; most of the time there is nobody.
-    leaves_turn_to_wait = True
+    leaves_turn_to_wait = ("fetch",)
 
     def __init__(self, repositories: RepositoryFactory) -> None:
         self._repositories = repositories

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import socket
 import threading
 from collections.abc import Callable
@@ -13,9 +14,11 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import HeaderParsingError
 from urllib3.util.response import assert_header_parsing
+from urllib3.util.wait import wait_for_read
 
 from getmodules.errors import NetworkError
 from getmodules.net.proxies import authorization
+from getmodules.turns import Turns
 
 #: Connections kept for each host: as many as run side by side.
 POOL_SIZE = 32
@@ -67,14 +70,50 @@ class Adapter(HTTPAdapter):
         return manager
 
 
+class _Arriving(io.RawIOBase):
+    """The bytes of a connection. Who has to wait for them leaves its turn meanwhile (:mod:`getmodules.turns`)."""
+
+    def __init__(self, raw: io.RawIOBase, connection: Any, turns: Turns) -> None:
+        self._raw = raw
+        self._connection = connection
+        self._turns = turns
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        if self._are_here():
+            return self._raw.readinto(buffer)
+        with self._turns.left():
+            return self._raw.readinto(buffer)
+
+    def _are_here(self) -> bool:
+        pending = getattr(self._connection, "pending", None)
+        # Of TLS a part of a record may have arrived, which is nothing yet.
+        return bool(pending()) if pending else wait_for_read(self._connection, 0)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
 def _pool_classes(local: threading.local) -> dict[str, Any]:
+    class Unhurried(Response):
+        def __init__(self, sock: Any, *args: Any, **kwargs: Any) -> None:
+            super().__init__(sock, *args, **kwargs)
+            self.fp = io.BufferedReader(_Arriving(self.fp.detach(), sock, local.turns))
+
     class Watched:
         """Mixed into both kinds of connections."""
 
-        response_class: Any = Response
+        response_class: Any = Unhurried
         #: The same connection under a descriptor of its own: TLS takes the first one away from its object.
         duplicate: socket.socket | None = None
         address = ""
+
+        def connect(self) -> None:
+            with local.turns.left():
+                super().connect()  # type: ignore[misc]
 
         def _new_conn(self) -> socket.socket:
             check = local.check_address

@@ -6,7 +6,6 @@ error that names the nearest known one.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -194,6 +193,8 @@ def toml_key(key: str) -> str:
 
 def nearest_hint(name: str, known: Iterable[str]) -> str:
     known = list(known)
+    import difflib
+
     near = difflib.get_close_matches(name, known, n=1)
     if near:
         return f"did you mean {near[0]}?"

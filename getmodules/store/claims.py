@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from time import sleep
 
@@ -23,13 +23,16 @@ def claim_name(key: str) -> str:
 
 
 @contextmanager
-def claimed(path: Path, waiting: Callable[[bool], None]) -> Iterator[None]:
+def claimed(
+    path: Path, waiting: Callable[[bool], None], pausing: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> Iterator[None]:
     """Alone with ``path``, a lock file, until the block ends.
 
-    ``waiting`` is called before each pause, with ``True`` the first time; it may raise. Raises ``OSError`` where
-    the file cannot be made. On a file system without locks nobody waits for anybody.
+    ``waiting`` is called before each pause, with ``True`` the first time; it may raise. Each pause is in a block of
+    ``pausing()``. Raises ``OSError`` where the file cannot be made. On a file system without locks nobody waits for
+    anybody.
     """
-    descriptor = _take(path, waiting)
+    descriptor = _take(path, waiting, pausing)
     try:
         yield
     finally:
@@ -38,7 +41,7 @@ def claimed(path: Path, waiting: Callable[[bool], None]) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _take(path: Path, waiting: Callable[[bool], None]) -> int:
+def _take(path: Path, waiting: Callable[[bool], None], pausing: Callable[[], AbstractContextManager[None]]) -> int:
     pause, first = _FIRST_PAUSE, True
     while True:
         descriptor, answer = attempt(path, openflags.LOCK)
@@ -47,7 +50,8 @@ def _take(path: Path, waiting: Callable[[bool], None]) -> int:
         if answer is Lock.BUSY:
             waiting(first)
             first = False
-            sleep(pause)
+            with pausing():
+                sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
 

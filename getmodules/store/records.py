@@ -108,7 +108,7 @@ class Records:
     def _write(self, name: str, address: str, value: Mapping[str, Any]) -> None:
         fresh = self._fresh()
         whole = {"key": _key(address), "sum": _sum(value), "record": value}
-        fresh.write_text(_encode(whole), encoding="utf-8")
+        fresh.write_bytes(_encode(whole).encode())
         put(self._root, name, fresh)
 
     def files(self) -> Iterator[Path]:

@@ -8,7 +8,8 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -20,7 +21,7 @@ from getmodules.model import Archive
 from getmodules.openflags import DIRECTORY
 from getmodules.oserrors import translated
 from getmodules.ports import Context
-from getmodules.privatedir import PrivateDirectory, Sweeper
+from getmodules.privaterooms import PrivateRoom, PrivateRooms
 from getmodules.store.blobs import Blobs
 from getmodules.store.claims import claim_name, claimed
 from getmodules.store.home import Home
@@ -52,12 +53,12 @@ class Trouble:
 class Visit:
     """Reading needs nothing; what arrives lies in a private directory that goes when the visit ends."""
 
-    def __init__(self, home: Home | None, sweeper: Sweeper, trouble: Trouble | None = None) -> None:
+    def __init__(self, home: Home | None, rooms: PrivateRooms, trouble: Trouble | None = None) -> None:
         self._home = home
-        self._sweeper = sweeper
+        self._rooms = rooms
         self._trouble = trouble or Trouble()
         self._stack = ExitStack()
-        self._ingest: PrivateDirectory | None = None
+        self._ingest: PrivateRoom | None = None
         self._blobs = None if home is None else Blobs(home.root)
         self._records = None if home is None else Records(home.root, self._fresh)
 
@@ -109,7 +110,7 @@ class Visit:
 
     def keep(self, archive: Archive, digest: Digest) -> Archive:
         """Take in what arrived here, hashed by whoever wrote it."""
-        if self._blobs is None or self._ingest is None or archive.path.parent != self._ingest.path:
+        if self._blobs is None or self._ingest is None or not self._ingest.holds(archive.path):
             return archive
         try:
             return replace(archive, path=self._blobs.keep(archive.path, digest))
@@ -160,8 +161,8 @@ class Visit:
         """Alone with ``key`` among all threads and processes, where there is a store to meet in."""
         with ExitStack() as stack:
             if self._writable:
-                with self._tolerated(), context.turns.left():
-                    stack.enter_context(claimed(self._lock_file(key), _waiting(context)))
+                with self._tolerated():
+                    stack.enter_context(self._claimed(key, context))
             yield
 
     @contextmanager
@@ -170,17 +171,17 @@ class Visit:
         lasting: Path | None = None
         with ExitStack() as stack:
             if self._writable and self._home is not None:
-                with self._tolerated(), context.turns.left():
+                with self._tolerated():
                     key = f"workshop\0{key}"
-                    stack.enter_context(claimed(self._lock_file(key), _waiting(context)))
+                    stack.enter_context(self._claimed(key, context))
                     made = room(self._home.root, f"workshops/{claim_name(key)}")
                     os.utime(made)
                     lasting = made
             yield lasting
 
-    def _lock_file(self, key: str) -> Path:
+    def _claimed(self, key: str, context: Context) -> AbstractContextManager[None]:
         assert self._home is not None
-        return room(self._home.root, "locks") / claim_name(key)
+        return claimed(room(self._home.root, "locks") / claim_name(key), _waiting(context), context.turns.left)
 
     def settle(self, beside: Path, sync: Callable[[int], None]) -> None:
         """Bring what was kept to the disk, unless that happens anyway when what is at ``beside`` is published.
@@ -204,16 +205,14 @@ class Visit:
         """A path of our own in the store. Raises ``OSError``."""
         if self._ingest is None:
             assert self._home is not None
-            directory = room(self._home.root, "ingest")
-            self._sweeper.sweep(directory)
-            ingest = PrivateDirectory(directory)
-            self._stack.callback(ingest.remove)
+            ingest = self._rooms.room(self._home.root / "ingest", partial(room, self._home.root, "ingest"))
+            self._stack.callback(ingest.leave)
             try:
-                ingest.create()
+                ingest.enter()
             except InstallError as error:
                 raise OSError(errno.EBUSY, error.message) from error
             self._ingest = ingest
-        return self._ingest.path / os.urandom(8).hex()
+        return self._ingest.path(os.urandom(8).hex())
 
     @contextmanager
     def _tolerated(self) -> Iterator[None]:

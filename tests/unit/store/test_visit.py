@@ -11,7 +11,7 @@ import pytest
 
 from getmodules import Digest, InstallError, OfflineError
 from getmodules.model import Archive
-from getmodules.privatedir import Sweeper
+from getmodules.privaterooms import PrivateRooms
 from getmodules.store.records import PinRecord, RefRecord
 from getmodules.store.upkeep import clean
 from getmodules.store.visit import Trouble, Visit
@@ -76,7 +76,7 @@ def test_nobody_looks_in_meanwhile(root: Path, tmp_path: Path) -> None:
 
 
 def test_without_a_store_everything_goes_on(tmp_path: Path) -> None:
-    with Visit(None, Sweeper()) as visit:
+    with Visit(None, PrivateRooms()) as visit:
         archive = visit.keep(arrived(visit, tmp_path / "spare"), DIGEST)
         assert archive.path == tmp_path / "spare"
         assert visit.held(DIGEST) is None
@@ -126,7 +126,7 @@ def test_a_store_that_is_full_is_left_in_the_middle_of_a_download(
             assert content(archive) == b"".join(pieces)
             assert visit.keep(archive, DIGEST) == archive
             visit.keep_bytes(CONTENT, DIGEST)
-            assert os.listdir(visit._ingest.path) == ["lock"]  # type: ignore[union-attr]
+            assert [len(files) for _, _, files in os.walk(root / "ingest")] == [0, 1]  # its lock
         nothing_half(root)
         assert blobs_of(root) == []
         assert caplog.text.count("going on without") == 1
@@ -157,7 +157,7 @@ def test_trouble_is_told_once_in_an_operation(root: Path, tmp_path: Path, caplog
     home, trouble = a_home(root), Trouble()
     (root / "ingest").symlink_to(tmp_path)
     for number in range(3):
-        with Visit(home, Sweeper(), trouble) as visit:
+        with Visit(home, PrivateRooms(), trouble) as visit:
             assert arrived(visit, tmp_path / f"spare-{number}").path == tmp_path / f"spare-{number}"
     assert caplog.text.count("going on without") == 1
     assert sorted(os.listdir(tmp_path)) == ["spare-0", "spare-1", "spare-2", "store"]
