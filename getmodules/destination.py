@@ -18,6 +18,7 @@ from getmodules.errors import DestinationExistsError, InstallError
 from getmodules.oserrors import install_error
 from getmodules.patterns import pattern
 from getmodules.redact import printable
+from getmodules.removal import status_of
 from getmodules.values import valueclass
 
 _WORK_TREE_MARKS = (".git", ".hg", ".svn")
@@ -144,14 +145,6 @@ def real_path(directory: Path) -> Path:
 def is_real_directory(status: os.stat_result) -> bool:
     """Not a link, nor a junction, which is a link of Windows that looks like a directory."""
     return stat.S_ISDIR(status.st_mode) and not getattr(status, "st_reparse_tag", 0)
-
-
-def status_of(path: Path) -> os.stat_result | None:
-    """Of ``path`` itself, where it leads to or not; ``None`` where there is nothing."""
-    try:
-        return os.lstat(path)
-    except FileNotFoundError:
-        return None
 
 
 def _kind(status: os.stat_result) -> str:

@@ -28,30 +28,30 @@ def remove_contents(directory: Path, *, keep: Collection[str]) -> list[str]:
     try:
         if keep and set(os.listdir(directory)) <= set(keep):
             return []
-    except OSError:
-        pass  # the removal itself says so
-    return _remove(directory, lambda name: name not in keep)
-
-
-def remove_entries(directory: Path, names: Collection[str]) -> list[str]:
-    """The same of what is called ``names`` alone: others may be at work beside it."""
-    there = {name for name in names if os.path.lexists(directory / name)}
-    return _remove(directory, there.__contains__) if there else []
-
-
-def _remove(directory: Path, is_meant: Callable[[str], bool]) -> list[str]:
-    try:
-        if sys.platform == "win32":
-            return _remove_by_path(directory, [entry for entry in _listing(directory) if is_meant(entry[0])])
-        root = os.open(directory, DIRECTORY | NOFOLLOW)
-        try:
-            return _Removal(root).run([entry for entry in _listing(root) if is_meant(entry[0])])
-        finally:
-            os.close(root)
+        return _remove(directory, lambda root: [entry for entry in _listing(root) if entry[0] not in keep])
     except FileNotFoundError:
         return []
     except OSError as error:
         return [_complaint(directory.name, error)]
+
+
+def remove_entries(directory: Path, names: Iterable[str]) -> list[str]:
+    """The same of what is called ``names`` alone: there may be thousands beside it, of others who are at work."""
+    try:
+        there = [(name, stat.S_ISDIR(found.st_mode)) for name in names if (found := status_of(directory / name))]
+        return _remove(directory, lambda root: there) if there else []
+    except OSError as error:
+        return [_complaint(directory.name, error)]
+
+
+def _remove(directory: Path, entries: Callable[[int | Path], Iterable[tuple[str, bool]]]) -> list[str]:
+    if sys.platform == "win32":
+        return _remove_by_path(directory, entries(directory))
+    root = os.open(directory, DIRECTORY | NOFOLLOW)
+    try:
+        return _Removal(root).run(entries(root))
+    finally:
+        os.close(root)
 
 
 class _Removal:
@@ -120,6 +120,14 @@ class _Removal:
             os.chmod(name, 0o700, dir_fd=directory)
             os.rename(name, moved, src_dir_fd=directory, dst_dir_fd=self._root)
         self._waiting.append(moved)
+
+
+def status_of(path: Path) -> os.stat_result | None:
+    """Of ``path`` itself, where it leads to or not; ``None`` where there is nothing."""
+    try:
+        return os.lstat(path)
+    except FileNotFoundError:
+        return None
 
 
 def _listing(directory: int | Path) -> list[tuple[str, bool]]:

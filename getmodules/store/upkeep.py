@@ -15,9 +15,9 @@ from pathlib import Path
 
 from getmodules import openflags
 from getmodules.below import is_in_the_way
-from getmodules.destination import status_of
 from getmodules.oserrors import translated
 from getmodules.privatedir import PrivateDirectory, Sweeper
+from getmodules.removal import status_of
 from getmodules.store.blobs import Blobs
 from getmodules.store.claims import attempt
 from getmodules.store.home import Home
