@@ -15,7 +15,7 @@ from getmodules.arguments import Arguments
 from getmodules.errors import OfflineError, PluginContractError, VerificationError
 from getmodules.model import Layers, PackageAddress, Pin
 from getmodules.ports import Context
-from getmodules.store.records import Brought, PinRecord, Records
+from getmodules.store.records import PROOF_BYTES, Brought, PinRecord, Records
 from getmodules.testing import tar_of
 from tests.fakes import (
     FILES,
@@ -169,17 +169,19 @@ def test_a_weak_checksum_pins_nothing(root: Path, tmp_path: Path) -> None:
         assert asked(getter) == ["resolve", "fetch"]
 
 
-def test_members_are_asked_for_each_time_and_resolved_once(root: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("proof", [b"p", bytes(range(256)), bytes(PROOF_BYTES)], ids=["text", "any bytes", "large"])
+def test_members_are_asked_for_each_time_and_resolved_once(root: Path, tmp_path: Path, proof: bytes) -> None:
     """The getter has them in its workshop, or it has not."""
-    getter = FakeGetter(answer=lambda *_: members_of(), pin=a_pin("c1", proof=b"p"))
+    getter = FakeGetter(answer=lambda *_: members_of(), pin=a_pin("c1", proof=proof))
     for name, expected in (("one", ["resolve", "fetch"]), ("two", ["fetch"])):
         caching_client(root, getter).get("fake://h/repository", tmp_path / name)
         proofs = [each[3] for each in getter.asked if each[0] == "fetch"]
-        assert (asked(getter), proofs) == (expected, [b"p"])
+        assert (asked(getter), proofs) == (expected, [proof])
 
 
-def test_a_proof_that_is_no_bytes_is_found_out_again(root: Path, tmp_path: Path) -> None:
-    getter = FakeGetter(answer=lambda *_: members_of(), pin=a_pin("c1", proof=object()))
+@pytest.mark.parametrize("proof", [object(), bytes(PROOF_BYTES + 1)], ids=["no bytes", "too many"])
+def test_a_proof_that_cannot_be_kept_is_found_out_again(root: Path, tmp_path: Path, proof: object) -> None:
+    getter = FakeGetter(answer=lambda *_: members_of(), pin=a_pin("c1", proof=proof))
     for name in ("one", "two"):
         caching_client(root, getter).get("fake://h/repository", tmp_path / name)
         assert asked(getter) == ["resolve", "fetch"]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.removal import remove_contents
+from getmodules import removal
+from getmodules.removal import remove_contents, remove_entries
 from tests.processes import as_each_user, bind_mount, in_mount_namespace
 from tests.snapshots import snapshot
 
@@ -152,3 +153,24 @@ def test_what_somebody_else_owns_is_reported_and_the_rest_goes(place: Path) -> N
 
     assert processes.run(work) == 0
     assert (foreign / "file").read_text() == "x"
+
+
+def test_some_of_many_are_removed_without_a_look_at_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("mine", "others"):
+        many(tmp_path / name)
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "link").symlink_to("others")
+    listing, listed = removal._listing, list[bool]()
+
+    def watched(directory: int | Path) -> list[tuple[str, bool]]:
+        assert isinstance(directory, int)
+        listed.append(os.path.samestat(os.fstat(directory), tmp_path.stat()))
+        return listing(directory)
+
+    monkeypatch.setattr(removal, "_listing", watched)
+    assert remove_entries(tmp_path, ["mine", "file", "link", "not there"]) == []
+    assert listed
+    assert not any(listed)
+    assert os.listdir(tmp_path) == ["others"]
+    assert len(snapshot(tmp_path / "others")) == len([*(tmp_path / "others").rglob("*")])
+    assert remove_entries(tmp_path / "nowhere", ["x"]) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -74,3 +75,31 @@ def test_reports_reach_the_caller() -> None:
         ("finished", "p", None),
     ]
     assert reporting.cancelled_by is None
+
+
+class _Looks(Progress):
+    """Whether another thread could have the turn while a phase is reported."""
+
+    def __init__(self, turns: Turns, *, may_wait: bool) -> None:
+        self.turns = turns
+        self.may_wait = may_wait
+        self.seen: list[bool] = []
+
+    def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
+        def take() -> None:
+            self.seen.append(self.turns._turn.acquire(blocking=False))
+            if self.seen[-1]:
+                self.turns._turn.release()
+
+        other = threading.Thread(target=take)
+        other.start()
+        other.join()
+
+
+@pytest.mark.parametrize("may_wait", [True, False])
+def test_progress_that_waits_for_nobody_keeps_the_turn(may_wait: bool) -> None:
+    turns = Turns()
+    looks = _Looks(turns, may_wait=may_wait)
+    with turns.taken():
+        Reporting(looks, turns).phase("p", Phase.VERIFYING)
+    assert looks.seen == [may_wait]
