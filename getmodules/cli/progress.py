@@ -96,6 +96,7 @@ class Guarded(Progress):
         self._shown = shown
         self._guard = guard
         self._where = where
+        self.may_wait = shown.may_wait is not False
 
     def planned(self, packages: int) -> None:
         self._guard.call(self._where, self._shown.planned, packages)
