@@ -55,7 +55,8 @@ from getmodules.archive.writer import Outlet, write_members
 from getmodules.deadline import Deadline
 from getmodules.limits import Limits
 from getmodules.model import Archive, Members
-from getmodules.ports import Context, Progress
+from getmodules.ports import Context
+from getmodules.progress import Progress
 
 ISAL, ZLIB = "ours, isal", "ours, zlib"
 _SEED = 20240607

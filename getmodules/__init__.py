@@ -71,14 +71,8 @@ if TYPE_CHECKING:
         Want as Want,
     )
     from getmodules.oci.results import Inspected as Inspected, Pushed as Pushed, Referrer as Referrer
-    from getmodules.ports import (
-        Context as Context,
-        Credential as Credential,
-        Origin as Origin,
-        Phase as Phase,
-        Progress as Progress,
-        Shorthand as Shorthand,
-    )
+    from getmodules.ports import Context as Context, Credential as Credential, Origin as Origin, Shorthand as Shorthand
+    from getmodules.progress import Phase as Phase, Progress as Progress
     from getmodules.project.reports import (
         CheckReport as CheckReport,
         FailuresError as FailuresError,
@@ -109,7 +103,8 @@ _HOMES = {
         "ModuleAddress", "PackageAddress", "Pin", "Unchanged", "Want",
     ),
     "getmodules.oci.results": ("Inspected", "Pushed", "Referrer"),
-    "getmodules.ports": ("Context", "Credential", "Origin", "Phase", "Progress", "Shorthand"),
+    "getmodules.ports": ("Context", "Credential", "Origin", "Shorthand"),
+    "getmodules.progress": ("Phase", "Progress"),
     "getmodules.project.reports": (
         "CheckReport", "FailuresError", "InstallReport", "LockReport", "OutdatedReport", "VerifyReport",
     ),

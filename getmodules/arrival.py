@@ -24,7 +24,8 @@ from getmodules.model import (
     Unchanged,
     Want,
 )
-from getmodules.ports import Context, Fetched, Phase
+from getmodules.ports import Context, Fetched
+from getmodules.progress import Phase
 from getmodules.recall import Known, Recall
 from getmodules.values import replace, valueclass
 

@@ -17,8 +17,9 @@ from threading import Lock, local
 from typing import Generic, TypeVar
 
 from getmodules.errors import GetModulesError
+from getmodules.means import Means
 from getmodules.model import Demand, ModuleAddress, PackageAddress, Request, Want
-from getmodules.pipeline import Means, install_each, resolve_address
+from getmodules.pipeline import install_each, resolve_address
 from getmodules.results import Installed, Resolved
 from getmodules.url import check_url
 from getmodules.values import field, valueclass

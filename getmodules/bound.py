@@ -20,7 +20,8 @@ from getmodules.model import (
     Tree,
 )
 from getmodules.plugins import Plugin
-from getmodules.ports import Context, Credential, Origin, Progress, Shorthand
+from getmodules.ports import Context, Credential, Origin, Shorthand
+from getmodules.progress import Progress
 from getmodules.redact import Secret
 from getmodules.values import valueclass
 

@@ -13,14 +13,16 @@ from getmodules import catalog, demands, detection, plugins
 from getmodules.config import limits_from, registry_from, selection_from
 from getmodules.errors import AddressError
 from getmodules.limits import Limits
+from getmodules.means import Means
 from getmodules.model import ModuleAddress, PackageAddress, Request, Want
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.oserrors import install_error
-from getmodules.pipeline import Means, install, reported, resolve_address
-from getmodules.ports import Context, Progress
+from getmodules.pipeline import install, reported, resolve_address
+from getmodules.ports import Context
 from getmodules.privatedir import Sweeper
 from getmodules.privaterooms import PrivateRooms
+from getmodules.progress import Progress
 from getmodules.projects import Projects
 from getmodules.redact import printable, redact_address
 from getmodules.results import Installed, Resolved

@@ -34,7 +34,8 @@ from getmodules.journey import Journey
 from getmodules.model import Archive, Blob, Demand, Evidence, Gate, Kind, Layers, Member, Members
 from getmodules.oserrors import translated
 from getmodules.plugins import Plugin, attributed
-from getmodules.ports import Context, Phase
+from getmodules.ports import Context
+from getmodules.progress import Phase
 from getmodules.redact import printable
 from getmodules.spool import OWN_ALGORITHM, checked_size, spool, with_digests
 from getmodules.store.visit import Visit

@@ -14,7 +14,8 @@ from getmodules.errors import UnsafeContentError
 from getmodules.limits import Limits
 from getmodules.localfile import read_file, unreadable
 from getmodules.model import Archive, Kind, Member
-from getmodules.ports import Context, Progress
+from getmodules.ports import Context
+from getmodules.progress import Progress
 from getmodules.redact import printable
 from getmodules.tree import walk
 

@@ -17,7 +17,8 @@ from getmodules.digest import Digest
 from getmodules.errors import AddressError, FetchError, UnsafeContentError
 from getmodules.model import CORE_ARGUMENTS, Demand, Elsewhere, ModuleAddress, PackageAddress, Pin, Shape
 from getmodules.plugins import attributed
-from getmodules.ports import Context, Phase
+from getmodules.ports import Context
+from getmodules.progress import Phase
 from getmodules.treatment import Treatment, parse_checksum
 from getmodules.url import check_url
 from getmodules.values import replace, valueclass

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,110 +22,24 @@ from getmodules.address import join_subdirs
 from getmodules.archive.outlet import Outlet
 from getmodules.archive.writer import write_members
 from getmodules.arrival import Arrival, arrive, located
-from getmodules.bound import first_credential
 from getmodules.catalog import Catalog
 from getmodules.content import Content, Place, close, receive
-from getmodules.deadline import Deadline
 from getmodules.detection import is_local
-from getmodules.errors import ContentError, CorruptArchiveError, FetchError, GetModulesError, InstallError
+from getmodules.errors import ContentError, CorruptArchiveError, FetchError, GetModulesError
 from getmodules.expected import expected_checksum
 from getmodules.journey import module_address
-from getmodules.limits import Limits
-from getmodules.memo import Memo
-from getmodules.model import Gate, ModuleAddress, PackageAddress, Request, Tree, Want
-from getmodules.net.credentials import from_environment
-from getmodules.net.network import ClientNetwork
-from getmodules.net.settings import NetSettings
+from getmodules.means import Means
+from getmodules.model import Gate, ModuleAddress, Request, Tree, Want
 from getmodules.plugins import attributed
-from getmodules.ports import Context, Credential, Network, NoNetwork, Origin, Phase, Progress
-from getmodules.privatedir import Sweeper
-from getmodules.privaterooms import PrivateRooms
+from getmodules.ports import Context
+from getmodules.progress import Phase
 from getmodules.recall import Recall
 from getmodules.reporting import Reporting
 from getmodules.results import Installed, Resolved
 from getmodules.staging import Staging
-from getmodules.store.home import Home
-from getmodules.store.visit import Trouble, Visit
-from getmodules.syncing import SharedSync
-from getmodules.turns import Turns
 from getmodules.url import check_url
-from getmodules.values import field, replace, valueclass
+from getmodules.values import replace
 from getmodules.workshop import Workshops, temporary_workshops
-
-#: Archives up to this size are unpacked in one turn.
-SMALL_BYTES = 1 << 20
-
-
-def _no_store() -> Home | None:
-    return None
-
-
-@valueclass
-class Means:
-    """What the pipeline works with, the same for every package."""
-
-    catalog: Catalog
-    limits: Limits
-    progress: Progress
-    cancelled: threading.Event = field(default_factory=threading.Event)
-    sweeper: Sweeper = field(default_factory=Sweeper)
-    network: Network = field(default_factory=lambda: ClientNetwork(NetSettings()))
-    #: Opens what earlier runs keep theirs in, when something is to be kept; where it gives ``None``, nothing is.
-    store: Callable[[], Home | None] = _no_store
-    offline: bool = False
-    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-    #: Of the operation that these means were made for.
-    memo: Memo = field(default_factory=Memo, repr=False)
-    trouble: Trouble = field(default_factory=Trouble, repr=False)
-    turns: Turns = field(default_factory=Turns, repr=False)
-    syncs: SharedSync = field(default_factory=lambda: SharedSync(Turns()), repr=False)
-    rooms: PrivateRooms = field(default_factory=PrivateRooms, repr=False)
-
-    def checkpoint(self) -> None:
-        if self.cancelled.is_set():
-            raise InstallError("cancelled", part="cancelled")
-
-    def unpacking(self, content: Content) -> AbstractContextManager[object]:
-        if content.may_wait:
-            return self.turns.left()
-        return self.turns.long_work() if (content.packed_bytes or 0) > SMALL_BYTES else nullcontext()
-
-    def visit(self, package: PackageAddress | None = None) -> Visit:
-        """Of the store; a package of this machine is at hand itself, and work without one leaves nothing to keep."""
-        remote = package is not None and not is_local(package, self.catalog)
-        home = self.memo.once("the store", self.store, lambda: None) if remote else None
-        return Visit(home, self.rooms, self.trouble)
-
-    def _credential(self, origin: Origin, path: str) -> Credential | None:
-        """The environment is nearer to the user than a plugin is."""
-        found = from_environment(self.environ, origin)
-        if found is not None or not self.catalog.credentials:
-            return found
-        with self.turns.left():  # they may ask somebody
-            return first_credential(self.catalog.credentials, origin, path)
-
-    def context(self, package: str, workshops: Workshops, progress: Progress) -> Context:
-        def workshop(key: str) -> AbstractContextManager[Path]:
-            return workshops.open(key, context)
-
-        context = Context(
-            package=package,
-            limits=self.limits,
-            deadline=Deadline.after(self.limits.seconds),
-            progress=progress,
-            cancelled=self.cancelled,
-            credentials=self._credential,
-            network=NoNetwork() if self.offline else self.network,
-            environ=self.environ,
-            offline=self.offline,
-            layer_formats=self.catalog.layer_formats(),
-            turns=self.turns,
-            memo=self.memo,
-            mirrors=self.network.settings.mirrors,
-            workshop=workshop,
-            kept=workshops.visit.kept,
-        )
-        return context
 
 
 def resolve_address(source: str, address: ModuleAddress, means: Means) -> Resolved:

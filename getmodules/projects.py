@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from getmodules.limits import Limits
-from getmodules.ports import Progress
+from getmodules.progress import Progress
 
 if TYPE_CHECKING:
     import os

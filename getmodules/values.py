@@ -167,9 +167,9 @@ class _Init:
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         self._made += 1
-        return (
-            self._compiled(instance, owner) if instance is None or self._made > _FEW else partial(self._fill, instance)
-        )
+        # Who looks at the signature has no instance; from Python 3.13 on, the class stands in its place.
+        looked_at = instance is None or isinstance(instance, type)
+        return self._compiled(instance, owner) if looked_at or self._made > _FEW else partial(self._fill, instance)
 
     def _compiled(self, instance: Any, owner: Any) -> Any:
         made = _init(self._owner, self._fields, self._globals, kw_only=self._kw_only, frozen=self._frozen)

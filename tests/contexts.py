@@ -9,8 +9,9 @@ from typing import Any
 
 from getmodules.deadline import Deadline
 from getmodules.limits import Limits
-from getmodules.ports import Context, Progress
+from getmodules.ports import Context
 from getmodules.privaterooms import PrivateRooms
+from getmodules.progress import Progress
 from getmodules.store.visit import Visit
 from getmodules.values import replace
 from getmodules.workshop import Workshops

@@ -9,7 +9,7 @@ from typing import Any
 
 from getmodules import Client
 from getmodules.batch import Pace
-from getmodules.pipeline import Means
+from getmodules.means import Means
 from getmodules.project.bench import Bench
 from getmodules.project.manifest import Place, read_manifest
 from tests.fakes import installed_files, zip_of

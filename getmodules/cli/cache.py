@@ -118,7 +118,7 @@ def _verify(home: Home, console: Console) -> int:
 
     checked = verify(home)
     lines = [f"damaged {digest}" for digest in checked.damaged]
-    text = "\n".join((*lines, f"{checked.blobs:,} packages of {checked.bytes:,} bytes are as they should be"))
+    text = "\n".join((*lines, f"as they should be: {checked.blobs:,} ({checked.bytes:,} bytes)"))
     console.result(text, {"blobs": checked.blobs, "bytes": checked.bytes, "damaged": list(checked.damaged)})
     return VerificationError.exit_code if checked.damaged else 0
 

@@ -12,8 +12,8 @@ from getmodules.errors import ConfigError, LockStaleError, exit_code
 
 if TYPE_CHECKING:
     from getmodules.client import Client
-    from getmodules.ports import Progress
-    from getmodules.project.reports import LockReport
+    from getmodules.progress import Progress
+    from getmodules.project.reports import CheckReport, LockReport
 
 _EPILOG = f"""\
 Modules that are new in getmodules.toml, or were edited there, are looked up
@@ -97,6 +97,14 @@ def _nothing(report: LockReport) -> str:
     return "nothing to change: the lock is up to date"
 
 
+def _tell_next_step(report: CheckReport, console: Console) -> None:
+    if report.stale:
+        console.message("getmodules lock brings the lock up to date")
+    if report.moved:
+        names = " ".join(each.name for each in report.moved)
+        console.message(f"getmodules lock --upgrade {names} locks what there is now")
+
+
 def _check(client: Client, options: argparse.Namespace, console: Console, shown: Progress) -> int:
     report = client.check_lock(manifest_of(options), pace=pace_of(options), progress=shown)
     if console.json:
@@ -112,6 +120,8 @@ def _check(client: Client, options: argparse.Namespace, console: Console, shown:
         elif not console.quiet and not report.failures:
             console.data("the lock is up to date")
     tell(report.failures, console)
+    if not (console.quiet or console.json):
+        _tell_next_step(report, console)
     errors = [failure.error for failure in report.failures]
     if report.stale or report.moved:
         errors.append(LockStaleError("the lock is not up to date"))

@@ -14,8 +14,8 @@ from getmodules.errors import ConfigError
 if TYPE_CHECKING:
     from getmodules.client import Client
     from getmodules.limits import Limits
+    from getmodules.means import Means
     from getmodules.net.settings import NetSettings
-    from getmodules.pipeline import Means
 
 PROGRAM = "getmodules"
 _WIDEST, _NARROWEST = 100, 40
@@ -235,8 +235,8 @@ def means_of(options: argparse.Namespace, console: Console) -> Means:
     """For work on credentials, which is no module's and so not the client's."""
     from getmodules.cli.network import network_of
     from getmodules.cli.progress import notices
+    from getmodules.means import Means
     from getmodules.net.network import ClientNetwork
-    from getmodules.pipeline import Means
 
     network = network_of(options, console.environ)
     return Means(

@@ -12,7 +12,7 @@ from getmodules.cli import interrupt
 from getmodules.cli.options import nearest
 from getmodules.cli.render import Console, cells, whole
 from getmodules.errors import ConfigError
-from getmodules.ports import Phase, Progress
+from getmodules.progress import Phase, Progress
 from getmodules.values import valueclass
 
 if TYPE_CHECKING:

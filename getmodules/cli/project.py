@@ -25,7 +25,7 @@ from getmodules.errors import ConfigError, GetModulesError, exit_code
 if TYPE_CHECKING:
     from getmodules.batch import Failure, Pace
     from getmodules.client import Client
-    from getmodules.ports import Progress
+    from getmodules.progress import Progress
 
 #: What "errors" is, wherever a command has it.
 ERRORS_HELP = """\

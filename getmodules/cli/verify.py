@@ -57,6 +57,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     for module in report.modules:
         if module.error is not None:
             console.error(module.error, about=module.name)
+    if not (report.ok or console.quiet or console.json):
+        console.message("getmodules install brings what is missing; with --force it also replaces what was modified")
     return 0 if report.ok else VerificationError.exit_code
 
 
@@ -76,7 +78,11 @@ def _as_json(module: VerifiedModule) -> dict[str, object]:
 
 
 def _as_lines(module: VerifiedModule) -> list[str]:
-    return [f"{module.state:8}  {module.dest}", *_files(module.differences)]
+    files = _files(module.differences)
+    if module.found is not None and module.found != module.h1 and not files:
+        # What was locked is not at hand, to compare file by file; it may be the lock that was edited.
+        files = [f"  locked    {module.h1}", f"  found     {module.found}"]
+    return [f"{module.state:8}  {module.dest}", *files]
 
 
 def _files(found: Differences | None) -> list[str]:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from getmodules.errors import AddressError, AuthenticationError, ConfigError, GetModulesError
+from getmodules.means import Means
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.oci.authfiles import login_file
 from getmodules.oci.authkeys import canonical_host, names_in_helpers
@@ -17,7 +18,7 @@ from getmodules.oci.dockerconfig import Considered
 from getmodules.oci.dockerlogin import DockerLogin, check_login
 from getmodules.oci.reference import check_repository
 from getmodules.oci.registries import Registries, api_location, registry_name
-from getmodules.pipeline import Means, reported
+from getmodules.pipeline import reported
 from getmodules.ports import Context, Credential, Origin
 from getmodules.redact import MASK, Secret, quoted
 from getmodules.url import check_url

@@ -28,7 +28,8 @@ from getmodules.oci.repository import (
 )
 from getmodules.oci.results import Pushed
 from getmodules.oci.worktree import Selection, select
-from getmodules.ports import Context, Phase
+from getmodules.ports import Context
+from getmodules.progress import Phase
 from getmodules.redact import printable
 
 LAYER_TYPE: Final = "archive/zip"

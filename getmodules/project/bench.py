@@ -11,9 +11,9 @@ from pathlib import Path
 from getmodules.batch import Pace
 from getmodules.detection import detect
 from getmodules.errors import ConfigError, InstallError
+from getmodules.means import Means
 from getmodules.model import ModuleAddress
 from getmodules.oserrors import translated
-from getmodules.pipeline import Means
 from getmodules.privatedir import PrivateDirectory
 from getmodules.project.document import nearest_hint
 from getmodules.project.files import write_file

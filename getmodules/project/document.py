@@ -43,14 +43,19 @@ def read_text(path: Path) -> str | None:
         raise ConfigError(f"{shown}, line {line}: this is not UTF-8", hint="save the file as UTF-8") from None
 
 
-def parse(text: str, shown: str) -> Table:
-    """``text`` as a table; ``shown`` names the file in errors."""
+#: What to do about a file that people write, where it cannot be read.
+_MERGED = "keep one of the two sides, or both, and remove the lines with <<<<<<<, ======= and >>>>>>>"
+_MISTYPED = "the file is TOML: https://toml.io"
+
+
+def parse(text: str, shown: str, *, merged: str = _MERGED, mistyped: str = _MISTYPED) -> Table:
+    """``text`` as a table; ``shown`` names the file in errors, whose hints are ``merged`` and ``mistyped``."""
     marker = _MERGE_MARKER.search(text)
     if marker is not None:
         line = text.count("\n", 0, marker.start()) + 1
         raise ConfigError(
             f"{shown}, line {line}: there is a conflict of a merge that nobody has resolved",
-            hint="keep one of the two sides, or both, and remove the lines with <<<<<<<, ======= and >>>>>>>",
+            hint=merged,
         )
     _refuse_endless_keys(text, shown)
     values = read_plain(text)
@@ -63,7 +68,7 @@ def parse(text: str, shown: str) -> Table:
     except RecursionError:
         raise ConfigError(f"{shown} is nested too deeply") from None
     except ValueError as error:  # what it raises for a number of 5,000 digits is no TOMLDecodeError
-        raise _syntax(str(error), shown) from None
+        raise _syntax(str(error), shown, mistyped) from None
 
 
 def _refuse_endless_keys(text: str, shown: str) -> None:
@@ -72,13 +77,11 @@ def _refuse_endless_keys(text: str, shown: str) -> None:
             raise ConfigError(f"{shown}, line {number}: more than {_MOST_DOTS} dots in one key or value")
 
 
-def _syntax(said: str, shown: str) -> ConfigError:
+def _syntax(said: str, shown: str, hint: str) -> ConfigError:
     match = _WHERE.fullmatch(said)
     place = f", line {match['line']}, column {match['column']}" if match else ""
     what = match["what"] if match else said
-    return ConfigError(
-        f"{shown}{place}: {printable(redact(what[:1].lower() + what[1:]))}", hint="the file is TOML: https://toml.io"
-    )
+    return ConfigError(f"{shown}{place}: {printable(redact(what[:1].lower() + what[1:]))}", hint=hint)
 
 
 @valueclass(kw_only=False, frozen=False)

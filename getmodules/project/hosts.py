@@ -11,7 +11,8 @@ from getmodules.errors import AddressError, ConfigError
 from getmodules.mirrors import Mirrors
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.net.settings import NetSettings
-from getmodules.ports import Origin, Progress
+from getmodules.ports import Origin
+from getmodules.progress import Progress
 from getmodules.project.document import Table
 from getmodules.project.names import MANIFEST_NAME
 from getmodules.redact import printable

@@ -47,7 +47,8 @@ T = TypeVar("T")
 VERSION = 1
 _HEADER = '# This file is written by getmodules, and belongs into version control. "getmodules lock" changes it.\n'
 _H1_BYTES = 32
-_RESTORE = "was the file edited? Bring it back from version control"
+_RESTORE = "was the file edited? Bring it back from version control; or remove it, and getmodules lock makes it anew"
+_UNMERGED = "git checkout --ours getmodules.lock, or --theirs; then getmodules lock adds what the manifest has besides"
 
 
 @valueclass
@@ -132,7 +133,7 @@ def needed_lock(place: Place) -> Lock:
 
 
 def parse_lock(text: str, shown: str) -> Lock:
-    top = parse(text, shown)
+    top = parse(text, shown, merged=_UNMERGED, mistyped=_RESTORE)
     _check_version(top)
     lines = _beginnings(text)
     packages = _each_once(_with_lines(top.tables("package"), lines["[[package]]"]), "address", _package)
@@ -146,7 +147,7 @@ def parse_lock(text: str, shown: str) -> Lock:
 def _check_version(top: Table) -> None:
     version = top.number("version")
     if version is None:
-        top.refuse("", "there is no version", "is this a file of getmodules? If so, make it anew: getmodules lock")
+        top.refuse("", "there is no version", _RESTORE)
     if version != VERSION:
         top.refuse(
             "version",
@@ -268,14 +269,14 @@ def _check_references(lock: Lock, shown: str) -> None:
             raise ConfigError(
                 f"{shown}: the module {module.name} is of the package {printable(module.package, 500)!r}, "
                 "and there is no such [[package]]",
-                hint=f"getmodules lock --upgrade {module.name}, after its [[module]] was removed",
+                hint=_RESTORE,
             )
     needed = {module.package for module in lock.modules.values()}
     for address in lock.packages:
         if address not in needed:
             raise ConfigError(
                 f"{shown}: no [[module]] is of the package {printable(address, 500)!r}",
-                hint="was the file edited? Remove that [[package]]",
+                hint=_RESTORE,
             )
     found = colliding((module.name, module.dest) for module in lock.modules.values())
     if found is not None:

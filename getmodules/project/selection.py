@@ -8,8 +8,9 @@ from functools import partial
 from getmodules.batch import Failure, Outcome, ask_all
 from getmodules.boundgetter import BoundGetter
 from getmodules.errors import ConfigError, GetModulesError, NotFoundError, OfflineError
+from getmodules.means import Means
 from getmodules.model import ModuleAddress, PackageAddress
-from getmodules.pipeline import Means, reported
+from getmodules.pipeline import reported
 from getmodules.project.bench import Bench
 from getmodules.project.manifest import ModuleEntry
 from getmodules.redact import printable

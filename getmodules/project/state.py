@@ -18,8 +18,8 @@ from pathlib import Path
 
 from getmodules.errors import ConfigError, InstallError
 from getmodules.oserrors import translated
-from getmodules.ports import Progress
 from getmodules.privatedir import Sweeper
+from getmodules.progress import Progress
 from getmodules.project.document import read_text
 from getmodules.project.files import write_file
 from getmodules.project.names import STATE_DIRECTORY

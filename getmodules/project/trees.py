@@ -12,7 +12,7 @@ from getmodules.errors import GetModulesError, InstallError
 from getmodules.hashing import tree_digests
 from getmodules.memo import Memo
 from getmodules.oserrors import translated
-from getmodules.ports import Progress
+from getmodules.progress import Progress
 from getmodules.project.bench import Bench, private_directory
 from getmodules.project.entries import locked_job
 from getmodules.project.lockfile import LockedModule, LockedPackage

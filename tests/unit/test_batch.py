@@ -17,7 +17,7 @@ from getmodules import Blob, Client, Limits, Phase, Progress
 from getmodules.batch import Job, Outcome, Pace, ask_all, install_all, resolve_all
 from getmodules.demands import of_expectation
 from getmodules.errors import InstallError, NotFoundError
-from getmodules.pipeline import Means
+from getmodules.means import Means
 from tests.fakes import SUB_H1, ZIP, ZIP_H1, FakeGetter, a_pin, blob, client_with, installed_files, zip_of
 from tests.stores import a_home
 

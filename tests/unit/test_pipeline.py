@@ -12,9 +12,10 @@ import pytest
 
 from getmodules import Blob, GetModulesError, Installed, Kind, Limits, Members, Phase, UnsafeContentError, Want
 from getmodules.demands import of_expectation
+from getmodules.means import Means
 from getmodules.model import Request
-from getmodules.pipeline import Means, install, install_each
-from getmodules.ports import Progress
+from getmodules.pipeline import install, install_each
+from getmodules.progress import Progress
 from tests.fakes import (
     FILES,
     SUB_H1,

@@ -17,7 +17,6 @@ from getmodules import (
     NetworkError,
     OfflineError,
     Phase,
-    Progress,
     Secret,
 )
 from getmodules.deadline import Deadline
@@ -92,15 +91,6 @@ def test_a_workshop_is_gone_after_an_error(tmp_path: Path) -> None:
 def test_a_context_is_not_changed() -> None:
     with pytest.raises(FrozenValueError):
         a_context().package = "another"  # type: ignore[misc]
-
-
-def test_progress_does_nothing_unless_it_is_told_to() -> None:
-    progress = Progress()
-    progress.phase("p", Phase.RESOLVING)
-    progress.advance("p", 1)
-    progress.notice("p", "m")
-    progress.finished("p", None)
-    assert vars(progress) == {}
 
 
 def test_a_credential_hides_its_secret() -> None:

@@ -13,9 +13,9 @@ import pytest
 
 from getmodules import Blob, Client, Gate, Kind, Member, Pin, Progress, hookimpl
 from getmodules.batch import Job, Pace, install_all
+from getmodules.means import SMALL_BYTES
 from getmodules.model import Layers
-from getmodules.pipeline import SMALL_BYTES
-from getmodules.ports import Phase
+from getmodules.progress import Phase
 from tests.fakes import ZIP, FakeGetter, FakePlugin, FakeVerifier, blob
 
 PACKAGES = 4

@@ -22,7 +22,7 @@ from getmodules.errors import (
 )
 from getmodules.limits import Limits
 from getmodules.model import Kind, Member, Members, Tree
-from getmodules.ports import Progress
+from getmodules.progress import Progress
 from tests.contexts import a_context
 from tests.fakes import Notices
 from tests.processes import as_each_user

@@ -34,7 +34,7 @@ def test_info(root: Path) -> None:
 
 
 def test_verify(root: Path) -> None:
-    assert cache(root, "verify") == (0, "2 packages of 2,000 bytes are as they should be\n", "")
+    assert cache(root, "verify") == (0, "as they should be: 2 (2,000 bytes)\n", "")
     digest = Digest.of(b"a" * 1000)
     damage(path_of(root, digest))
     result = cache(root, "verify", "--json")

@@ -74,12 +74,14 @@ def test_upgrade(project: Project) -> None:
 
 def test_check(project: Project) -> None:
     stale = "stale  there is no getmodules.lock\nstale  net is new\n"
-    assert call("lock", "--check")[:] == (5, stale, "")
+    assert call("lock", "--check")[:] == (5, stale, "getmodules lock brings the lock up to date\n")
     call("lock")
     assert call("lock", "--check")[:] == (0, "the lock is up to date\n", "")
     project.write("src/net/net.tf", "newer")
     moved = call("lock", "--check")
     assert (moved.code, moved.out.startswith("moved  net: locked h1:")) == (5, True)
+    assert moved.err == "getmodules lock --upgrade net locks what there is now\n"
+    assert call("lock", "--check", "-q").err == ""
     (found,) = call("lock", "--check", "--json").object["moved"]
     assert found["source"] == "./src//net"
     assert found["locked"] != found["now"]

@@ -23,6 +23,19 @@ def test_all_is_well(project: Project) -> None:
     assert done[:] == (0, "ok        modules/net\nok        modules/packed\nok        modules/whole\n", "")
 
 
+NEXT = "getmodules install brings what is missing; with --force it also replaces what was modified\n"
+
+
+def test_a_lock_that_was_edited(project: Project) -> None:
+    """The tree is what was locked; what the lock says now was never anywhere."""
+    lock = project.directory / "getmodules.lock"
+    h1 = call("verify", "net", "--json").object["modules"][0]["h1"]
+    lock.write_text(lock.read_text().replace(h1, "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="))
+    found = call("verify", "net")
+    locked = "  locked    h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n"
+    assert (found.code, found.out) == (3, f"modified  modules/net\n{locked}  found     {h1}\n")
+
+
 def test_what_is_wrong(project: Project) -> None:
     shutil.rmtree(project.directory / "modules/net")
     project.write("modules/packed/main.tf", "mine")
@@ -37,8 +50,10 @@ def test_what_is_wrong(project: Project) -> None:
         "  extra     new\\x1b[2J.tf\n"
         "ok        modules/whole\n"
     )
-    assert (found.code, found.err) == (3, "")
-    assert "ok" not in call("verify", "-q").out
+    assert (found.code, found.err) == (3, NEXT)
+    quiet = call("verify", "-q")
+    assert "ok" not in quiet.out
+    assert quiet.err == ""
     modules = call("verify", "--json").object["modules"]
     assert [(module["name"], module["state"], module["missing"]) for module in modules] == [
         ("net", "missing", None),

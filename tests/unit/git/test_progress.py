@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from getmodules.git.progress import Receiving
-from getmodules.ports import Progress
+from getmodules.progress import Progress
 from tests.contexts import a_context
 
 

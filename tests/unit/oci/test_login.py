@@ -14,11 +14,11 @@ from getmodules.address import AddressError
 from getmodules.catalog import build
 from getmodules.errors import AuthenticationError, ConfigError, InstallError, NetworkError, NotFoundError
 from getmodules.limits import Limits
+from getmodules.means import Means
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.oci import login as subject
-from getmodules.pipeline import Means
-from getmodules.ports import Progress
+from getmodules.progress import Progress
 from getmodules.redact import Secret
 from getmodules.testing import Access, Registry, User
 from tests.credhelpers import Helpers, auth_entry
