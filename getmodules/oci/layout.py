@@ -52,6 +52,10 @@ class Layout:
         self._shown = printable(str(path), 500)
         self._files: Files | None = None
 
+    @property
+    def directory(self) -> Path:
+        return self._path
+
     # -------------------------------------------------------------------------------------------- reading
 
     def manifest(self, reference: str, context: Context) -> RawManifest:

@@ -27,7 +27,7 @@ from getmodules.oci.repository import (
     occupied,
 )
 from getmodules.oci.results import Pushed
-from getmodules.oci.worktree import Selection, select
+from getmodules.oci.worktree import Selection, apart_from, select
 from getmodules.ports import Context
 from getmodules.progress import Phase
 from getmodules.redact import printable
@@ -66,8 +66,11 @@ def push(
     check_annotations(annotations)
     target = repository.for_publishing()
     selection = select(directory, context)
+    # Of the repositories only layouts are directories, which may lie in the very one that is published.
+    own = getattr(target, "directory", None)
+    members = selection.members if own is None else apart_from(own, directory, selection.members, context)
     with context.workshop("push") as workshop:
-        packed = pack(selection.members, workshop / "package.zip", context)
+        packed = pack(members, workshop / "package.zip", context)
         merged = {**_known(selection, tag), **annotations}
         manifest = build_manifest(packed, merged)
         sent = 0

@@ -5,7 +5,9 @@ Names come from git's index, contents from the work tree. ``.getmodulesignore`` 
 
 from __future__ import annotations
 
+import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from getmodules.below import is_in_the_way
@@ -48,6 +50,19 @@ def select(directory: Path, context: Context) -> Selection:
     members = tuple(_tracked(directory, git, ignore, context))
     _mention_untracked(git, ignore, context)
     return Selection(members, git.revision())
+
+
+def apart_from(target: Path, directory: Path, members: Iterable[Member], context: Context) -> tuple[Member, ...]:
+    """Without what lies in ``target``, which is written to: else it would be another package each time."""
+    all_of_them = tuple(members)
+    try:
+        inside = os.path.relpath(os.path.realpath(target), os.path.realpath(directory)).replace(os.sep, "/")
+    except ValueError:  # on Windows, there is no way from one drive to another
+        return all_of_them
+    kept = tuple(each for each in all_of_them if each.name != inside and not each.name.startswith(f"{inside}/"))
+    if len(kept) < len(all_of_them):
+        context.notice(f"{printable(inside, 500)} is what is published to, and is left out")
+    return kept
 
 
 def _ignore(directory: Path) -> Ignore:

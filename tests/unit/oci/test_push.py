@@ -23,6 +23,7 @@ from getmodules.errors import (
 )
 from getmodules.net.settings import NetSettings
 from getmodules.testing import Access, Registry, User
+from tests.fakes import Notices
 from tests.refusals import refusal
 from tests.snapshots import snapshot, write_tree
 from tests.unit.oci.repositories import ENVIRON, git, repository
@@ -227,6 +228,18 @@ def test_an_empty_directory_is_not_published(client: Client, target: Target, tmp
         UnsupportedContentError, "unsupported-content", client.push, tmp_path / "empty", target.address("?tag=1.0.0")
     )
     assert not target.written()
+
+
+def test_a_layout_in_the_directory_that_is_published_is_no_part_of_it(tmp_path: Path) -> None:
+    write_tree(tmp_path / "d", {"main.tf": "", "registry.tf": "", "registryx/a": ""})
+    told = Notices()
+    client = Client(environ={}, progress=told, use_cache=False)
+    address = f"oci-layout://{tmp_path}/d/registry?tag=1.0.0"
+    first = client.push(tmp_path / "d", address)
+    assert told.said == []
+    second = client.push(tmp_path / "d", address)
+    assert (second.id, second.sent, first.files) == (first.id, 0, 3)
+    assert told.about("registry is what is published to")
 
 
 # ---------------------------------------------------------------------------------------- annotations
