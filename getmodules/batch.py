@@ -21,6 +21,7 @@ from getmodules.means import Means
 from getmodules.model import Demand, ModuleAddress, PackageAddress, Request, Want
 from getmodules.pipeline import install_each, resolve_address
 from getmodules.results import Installed, Resolved
+from getmodules.turns import surely
 from getmodules.url import check_url
 from getmodules.values import field, valueclass
 
@@ -169,9 +170,13 @@ def _parents_tidied(jobs: Sequence[Job]) -> Iterator[None]:
     try:
         yield
     finally:
-        for directory in sorted(missing, key=lambda path: len(path.parts), reverse=True):
-            with suppress(OSError):
-                os.rmdir(directory)
+        surely(partial(_remove_empty, sorted(missing, key=lambda path: len(path.parts), reverse=True)))
+
+
+def _remove_empty(directories: Sequence[Path]) -> None:
+    for directory in directories:
+        with suppress(OSError):
+            os.rmdir(directory)
 
 
 # ------------------------------------------------------------------------------------------------ side by side

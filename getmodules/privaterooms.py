@@ -17,6 +17,7 @@ from pathlib import Path
 from getmodules.destination import real_path
 from getmodules.privatedir import PrivateDirectory, Sweeper
 from getmodules.removal import remove_entries
+from getmodules.turns import surely
 
 
 class PrivateRooms:
@@ -27,7 +28,7 @@ class PrivateRooms:
         # An interrupt may hit any line in here; what it kept from being given back is still ours then.
         self._guard = threading.RLock()
         self._numbers = itertools.count(1)
-        self._holders = 0
+        self._holders: set[object] = set()
         self._shared: dict[Path, _Shared] = {}
         self._real: dict[Path, Path] = {}
 
@@ -39,16 +40,21 @@ class PrivateRooms:
     @contextmanager
     def held(self) -> Iterator[None]:
         """What is made meanwhile stays until the block ends."""
+        holder = object()
         try:
-            with self._guard:
-                self._holders += 1
+            self._holders.add(holder)
             yield
         finally:
-            with self._guard:
-                self._holders -= 1
-                if not self._holders:
-                    for parent in [parent for parent, shared in self._shared.items() if not shared.users]:
-                        self._shared.pop(parent).directory.remove()
+            self._holders.discard(holder)
+            surely(self._remove_unused)
+
+    def _remove_unused(self) -> None:
+        with self._guard:
+            if not self._holders:
+                for parent, shared in list(self._shared.items()):
+                    if not shared.users:
+                        shared.directory.remove()
+                        del self._shared[parent]
 
     def room(self, parent: Path, prepare: Callable[[], object] | None = None) -> PrivateRoom:
         """Nothing is made before it is entered; ``prepare`` sees to ``parent`` before that."""
@@ -62,7 +68,10 @@ class PrivateRooms:
                 if prepare is not None:
                     prepare()
                 self._sweeper.sweep(parent)
-                users = set() if shared is None else shared.users
+                users: set[PrivateRoom] = set()
+                if shared is not None:
+                    users = shared.users
+                    shared.directory.remove()  # it is not there any more, but its lock is open
                 shared = self._shared[parent] = _Shared(parent, users)
             # Before it exists: whatever happens now, to leave removes it.
             shared.users.add(room)

@@ -20,7 +20,7 @@ class Reporting(Progress):
         self._progress = progress
         self._turns = turns
         self._is_heard = type(progress) is not Progress
-        self._may_wait = progress.may_wait
+        self._may_wait = getattr(progress, "may_wait", True)  # it need not be one of ours
         self.cancelled_by: BaseException | None = None
 
     def phase(self, package: str, phase: Phase, total: int | None = None) -> None:

@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 
@@ -42,26 +43,33 @@ class Turns:
     @contextmanager
     def taken(self) -> Iterator[None]:
         """The block computes."""
+        outside = self._depth
         try:
+            self._own.depth = outside + 1
             self._come_back()  # it is there already where an interrupt kept an earlier block from giving it back
             yield
         finally:
-            surely(self._give_back)
+            surely(partial(self._end, outside))
 
     @contextmanager
     def left(self) -> Iterator[None]:
         """The block waits for something, so that another one computes meanwhile."""
-        self._announce()
         if self._has_processor:
             with self._without_processor():
+                self._announce()
                 yield
         elif self._is_mine():
             try:
                 self._turn.release()
+                self._announce()  # not before: whoever is called may have to wait for room
                 yield
             finally:
-                self._come_back()
+                # Where an interrupt hit the end of this block, this line is reached when the block is collected: by
+                # then there may be nothing to come back to.
+                if self._depth:
+                    self._come_back()
         else:
+            self._announce()
             yield
 
     @contextmanager
@@ -89,7 +97,13 @@ class Turns:
             self._own.waiting = None
             waiting()
 
-    def _give_back(self) -> None:
+    @property
+    def _depth(self) -> int:
+        """In how many blocks that compute this thread is."""
+        return getattr(self._own, "depth", 0)
+
+    def _end(self, outside: int) -> None:
+        self._own.depth = outside
         if self._is_mine():
             self._turn.release()
 
@@ -99,7 +113,9 @@ class Turns:
 
     def _is_mine(self) -> bool:
         if self._process != os.getpid():
+            depth = self._depth
             self._begin()  # after a fork: whoever had the turn is not in this process
+            self._own.depth = depth
         return bool(self._turn._is_owned())
 
     # ------------------------------------------------------------------------------------------ the processors

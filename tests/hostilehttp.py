@@ -177,7 +177,11 @@ def _time_and_amount() -> Iterator[Fault]:
     yield Fault("silent after the headers", raw(head(LENGTH), end="open"), **hasty)
     yield Fault("silent in the body", raw(head(LENGTH), ZIP[:HALF], end="open"), **{**hasty, "asked": 1})
     yield Fault("endless 100 Continue", repeated("", "HTTP/1.1 100 Continue\r\n\r\n"), **hasty)
-    yield Fault("endless 103 Early Hints", repeated("", "HTTP/1.1 103 Hints\r\nLink: </x>\r\n\r\n", 0.01), "network")
+    hints = "HTTP/1.1 103 Hints\r\nLink: </x>\r\n\r\n"
+    yield Fault("endless 103 Early Hints", repeated("", hints, 0.01), "network", TRIES)
+    nothing = head(CHUNKED, status="204 No Content")
+    yield Fault("nothing, in chunks for ever", repeated(nothing, b"1\r\nx\r\n"), "network")
+    yield Fault("nothing, in slow chunks", repeated(nothing, b"1\r\nx\r\n", 0.2), "network")
     yield Fault("endless trailers", repeated(head(CHUNKED) + "0\r\n", "X: y\r\n"), **hasty)
     yield Fault(
         "fast enough, and without an end", repeated(head(), bytes(2000), 0.05), "network/timeout",

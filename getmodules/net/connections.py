@@ -6,7 +6,7 @@ import io
 import socket
 import threading
 from collections.abc import Callable
-from http.client import HTTPResponse
+from http.client import HTTPResponse, parse_headers
 from typing import Any
 
 from requests.adapters import HTTPAdapter
@@ -23,6 +23,11 @@ from getmodules.turns import Turns
 #: Connections kept for each host: as many as run side by side.
 POOL_SIZE = 32
 
+#: Early hints and the like, before an answer: one is usual.
+_MOST_HINTS = 16
+#: So much is read before the others have their turn, however fast it comes: a server may send for ever.
+_IN_TURN_BYTES = 256 << 10
+
 #: Judges an address before it is connected to; raises to refuse it.
 AddressCheck = Callable[[str], None]
 
@@ -32,6 +37,15 @@ class Response(HTTPResponse):
 
     urllib3 does not, and warns with the whole URL instead, whose query may be a signature.
     """
+
+    def _read_status(self) -> tuple[str, int, str]:
+        """Of the answer itself: the standard library passes over one kind of those that come before it (100)."""
+        for _ in range(_MOST_HINTS):
+            version, status, reason = super()._read_status()  # type: ignore[misc]
+            if not 102 <= status <= 199:
+                return version, status, reason
+            parse_headers(self.fp)
+        raise NetworkError(f"the server announces its answer {_MOST_HINTS} times, and gives none")
 
     def begin(self) -> None:
         super().begin()
@@ -77,20 +91,26 @@ class _Arriving(io.RawIOBase):
         self._raw = raw
         self._connection = connection
         self._turns = turns
+        self._read_in_turn = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any, /) -> int | None:
-        if self._are_here():
-            return self._raw.readinto(buffer)
+        if self._read_in_turn < _IN_TURN_BYTES and self._are_here():
+            count = self._raw.readinto(buffer)
+            self._read_in_turn += count or 0
+            return count
+        self._read_in_turn = 0
         with self._turns.left():
             return self._raw.readinto(buffer)
 
     def _are_here(self) -> bool:
+        if type(self._connection) is socket.socket:
+            return wait_for_read(self._connection, 0)
+        # Of TLS a part of a record may have arrived, which is nothing yet; and within TLS to a proxy nobody can tell.
         pending = getattr(self._connection, "pending", None)
-        # Of TLS a part of a record may have arrived, which is nothing yet.
-        return bool(pending()) if pending else wait_for_read(self._connection, 0)
+        return bool(pending and pending())
 
     def close(self) -> None:
         self._raw.close()

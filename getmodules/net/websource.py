@@ -145,7 +145,7 @@ def _validator(answer: Answer) -> Mapping[str, str]:
     found = strong_validator(answer)
     if found is None or len(found[1]) > _LONGEST_VALIDATOR or answer.mask(found[1]) != found[1]:
         return {}
-    return dict([found])
+    return dict([found]) if found[1].isprintable() else {}
 
 
 def _bare_type(answer: Answer) -> str:

@@ -103,7 +103,7 @@ class Answer:
         received = 0
         try:
             self._watch.reading()
-            while piece := self._read():
+            while self.length != 0 and (piece := self._read()):
                 received += len(piece)
                 self._watch.received(len(piece))
                 self._watch.away()
@@ -156,8 +156,9 @@ class Answer:
     def close(self) -> None:
         self._watch.detach()
         self._guardian.remove(self._watch)
-        if self.length == 0:
-            # Nothing is to come: as it was read to its end, the connection can serve the next request.
+        if self.length == 0 and "Transfer-Encoding" not in self.headers:
+            # Nothing is to come: as it was read to its end, the connection can serve the next request. Where chunks are
+            # announced for what has no body (a 204, a 304), the library would read them, and nobody watches any more.
             self._response.raw.drain_conn()
         self._response.close()
 

@@ -29,6 +29,8 @@ from getmodules.values import field, valueclass
 T = TypeVar("T")
 #: A proof of the largest size, as text, with room to spare for all else.
 _LARGEST = 8 << 20
+#: The end of the year 9999.
+_LATEST = 253_402_300_799
 #: The largest proof that is kept: an OCI manifest may be of 4 MiB.
 PROOF_BYTES = 5 << 20
 _PINS, _REFS = "records/pins", "records/refs"
@@ -179,7 +181,7 @@ def _pin_record(value: dict[str, Any]) -> PinRecord:
     brought = optional(value, "brought", strictjson.mapping, _WHAT)
     return PinRecord(
         id=optional(value, "id", string, _WHAT),
-        digests=required(value, "digests", table_of(string), _WHAT),
+        digests=_printable(required(value, "digests", table_of(string), _WHAT)),
         proof=None if proof is None else base64.b64decode(proof, validate=True),
         brought=None if brought is None else _brought(brought),
     )
@@ -198,6 +200,19 @@ def _brought(value: dict[str, Any]) -> Brought:
 def _ref_record(value: dict[str, Any]) -> RefRecord:
     return RefRecord(
         address=required(value, "address", string, _WHAT),
-        time=required(value, "time", strictjson.size, _WHAT),
-        validator=required(value, "validator", table_of(string), _WHAT),
+        time=_time(required(value, "time", strictjson.size, _WHAT)),
+        validator=_printable(required(value, "validator", table_of(string), _WHAT)),
     )
+
+
+def _time(seconds: int) -> int:
+    if seconds > _LATEST:
+        raise StrictJsonError(f"{_WHAT} is of a time that no calendar has")
+    return seconds
+
+
+def _printable(texts: dict[str, str]) -> dict[str, str]:
+    """Some are shown, and some are sent in headers."""
+    if not all(text.isprintable() for pair in texts.items() for text in pair):
+        raise StrictJsonError(f"{_WHAT} has characters that cannot be seen")
+    return texts

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from pathlib import Path
 
 import pytest
 
+from getmodules.privatedir import PrivateDirectory
 from getmodules.privaterooms import PrivateRoom, PrivateRooms
 
 
@@ -111,3 +113,37 @@ def test_where_a_parent_is_is_looked_up_once(tmp_path: Path) -> None:
     link.symlink_to("b")
     assert rooms.real(link) == tmp_path / "a"
     assert PrivateRooms().real(link) == tmp_path / "b"
+
+
+def test_a_directory_that_somebody_took_away_is_made_anew(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    rooms = PrivateRooms()
+    with rooms.held():
+        for _ in range(5):
+            entered(rooms, tmp_path).leave()
+            (private,) = tmp_path.iterdir()
+            shutil.rmtree(private)
+        last = entered(rooms, tmp_path)
+        assert last.make("tree", 0o755).is_dir()
+        last.leave()
+    assert os.listdir(tmp_path) == []
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_an_interrupt_at_the_end_of_a_batch_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rooms, remove, struck = PrivateRooms(), PrivateDirectory.remove, list[int]()
+
+    def interrupted(directory: PrivateDirectory) -> None:
+        if not struck:
+            struck.append(1)
+            raise KeyboardInterrupt
+        remove(directory)
+
+    def batch() -> None:
+        with rooms.held():
+            entered(rooms, tmp_path).leave()
+            monkeypatch.setattr(PrivateDirectory, "remove", interrupted)
+
+    with pytest.raises(KeyboardInterrupt):
+        batch()
+    assert os.listdir(tmp_path) == []

@@ -103,3 +103,20 @@ def test_progress_that_waits_for_nobody_keeps_the_turn(may_wait: bool) -> None:
     with turns.taken():
         Reporting(looks, turns).phase("p", Phase.VERIFYING)
     assert looks.seen == [may_wait]
+
+
+def test_progress_that_is_none_of_ours(tmp_path: Path) -> None:
+    """Whatever has the methods will do."""
+
+    class Looks:
+        def __init__(self) -> None:
+            self.seen: list[str] = []
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "may_wait":
+                raise AttributeError(name)
+            return lambda *_: self.seen.append(name)
+
+    looks = Looks()
+    client_with(FakeGetter(answer=lambda *_: members_of()), progress=looks).get("fake://h/x", tmp_path / "dest")  # type: ignore[arg-type]
+    assert looks.seen[-1] == "finished"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -203,3 +204,35 @@ def test_an_interrupt_while_the_turn_is_awaited_gives_back_nobody_elses() -> Non
         release.set()
         futures[0].result(_SECONDS)
     in_threads(2, lambda: turns.taken().__enter__())
+
+
+def test_others_are_called_when_the_turn_is_theirs_to_take() -> None:
+    """An executor may let whoever calls it wait until one of its threads is free."""
+    turns, free = Turns(), list[bool]()
+
+    def waiting() -> None:
+        def look() -> None:
+            free.append(turns._turn.acquire(blocking=False))
+            if free[-1]:
+                turns._turn.release()
+
+        other = threading.Thread(target=look)
+        other.start()
+        other.join()
+
+    with turns.taken(), turns.announced(waiting), turns.left():
+        pass
+    with turns.long_work(), turns.announced(waiting), turns.left():
+        pass
+    assert free == [True, True]
+
+
+def test_a_block_that_was_cut_short_takes_no_turn_when_it_is_collected() -> None:
+    turns = Turns()
+    with turns.taken():
+        cut_short = turns.left()
+        cut_short.__enter__()
+        assert not turns._is_mine()
+    del cut_short
+    gc.collect()
+    assert not turns._is_mine()

@@ -65,6 +65,24 @@ def test_an_answer_that_comes_when_the_others_are_asked_for(tmp_path: Path, sent
         assert installed(client, server.url, tmp_path / "modules") == PACKAGES
 
 
+def test_a_server_that_never_stops_announcing_its_answer(tmp_path: Path) -> None:
+    others = threading.Semaphore(0)
+
+    def answer(connection: Connection, request: Received) -> bool:
+        if request.target != "/p0.zip":
+            connection.send(WHOLE)
+            others.release()
+            return True
+        for _ in range(PACKAGES - 1):
+            while not others.acquire(blocking=False):
+                connection.send(b"HTTP/1.1 100 Continue\r\n\r\n" * 1_000)
+        connection.send(WHOLE)
+        return True
+
+    with serving(answer) as server, client_of() as client:
+        assert installed(client, server.url, tmp_path) == PACKAGES
+
+
 def test_a_pause_before_it_is_asked_for_again(tmp_path: Path) -> None:
     """Each is refused once, and asked for again only when the others have been refused as well."""
     refused = threading.Semaphore(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -155,4 +156,32 @@ def test_what_comes_before_it_is_asked_for_is_no_answer(tls: bool, tmp_path: Pat
     with serving(hasty, tls=authority.server_context() if authority else None) as server:
         network = ClientNetwork(NetSettings(tries=1, ca_file=str(authority.ca) if authority else None))
         assert [get(network, server.url) for _ in range(3)] == [b"body"] * 3
+        network.close()
+
+
+def test_hints_before_the_answer_are_passed_over() -> None:
+    def answer(connection: Connection, _: Received) -> bool:
+        connection.send("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n")
+        return connection.reply("200 OK", b"body")
+
+    with serving(answer) as server:
+        network = one_try()
+        assert [get(network, server.url), get(network, server.url)] == [b"body"] * 2
+        assert server.connections == 1
+        network.close()
+
+
+def test_chunks_of_an_answer_that_has_no_body_are_not_waited_for() -> None:
+    """A 304 may announce how its body would come."""
+
+    def answer(connection: Connection, _: Received) -> bool:
+        connection.send("HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked\r\n\r\n")
+        connection.sleep(60)
+        return False
+
+    with serving(answer) as server:
+        network = one_try()
+        began = time.monotonic()
+        assert get(network, server.url, accept=frozenset({304})) == b""
+        assert time.monotonic() - began < 30
         network.close()

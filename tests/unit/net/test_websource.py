@@ -276,6 +276,7 @@ def test_the_repository_behind_a_page_that_is_not_there() -> None:
         pytest.param({"ETag": 'W/"v1"', "Last_Modified": "now"}, {}, id="weak tag"),
         pytest.param({"ETag": '"' + "x" * 2000 + '"'}, {}, id="a tag without end"),
         pytest.param({"ETag": '"abcdef"'}, {}, id="a secret of ours"),
+        pytest.param({"ETag": '"a\x0bb"'}, {}, id="what cannot be seen"),
         pytest.param({}, {}, id="nothing"),
     ],
 )

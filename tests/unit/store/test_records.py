@@ -12,6 +12,7 @@ import pytest
 
 from getmodules import Digest
 from getmodules.store.records import Brought, PinRecord, Records, RefRecord
+from getmodules.values import replace
 from tests.snapshots import snapshot
 
 ADDRESS = "https://ada:s3cr3t@h.example/p.zip?checksum=sha256:00"
@@ -104,6 +105,7 @@ def test_what_cannot_be_read_is_not_there_and_is_replaced(
         pytest.param({"id": 1, "digests": {}, "proof": None, "brought": None}, id="an id that is a number"),
         pytest.param({"id": "x", "digests": [], "proof": None, "brought": None}, id="digests that are a list"),
         pytest.param({"id": "x", "digests": {}, "proof": "sha256:0", "brought": None}, id="a proof that is no base64"),
+        pytest.param({"id": "x", "digests": {"a": "\x1b"}, "proof": None, "brought": None}, id="what cannot be seen"),
         pytest.param({"id": "x", "digests": {}, "proof": None, "brought": {"key": "k"}}, id="brought nothing"),
         pytest.param(
             {"id": "x", "digests": {}, "proof": None, "brought": {"digest": "sha256:../../x", "key": "k"}}, id="a path"
@@ -115,6 +117,18 @@ def test_a_record_of_another_shape(records: Records, value: dict[str, Any], monk
     monkeypatch.setattr(Records, "keep_pin", lambda self, address, record: self._write(_pin_name(), address, value))
     records.keep_pin(ADDRESS, PIN)
     assert records.pin(ADDRESS) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"time": 2**63 - 1}, id="a time that no calendar has"),
+        pytest.param({"validator": {"ETag": "x\r\nHost: y"}}, id="more headers than one"),
+    ],
+)
+def test_a_ref_of_another_shape(records: Records, change: dict[str, Any]) -> None:
+    records.keep_ref(ADDRESS, replace(REF, **change))
+    assert records.ref(ADDRESS) is None
 
 
 def _pin_name() -> str:
