@@ -83,9 +83,9 @@ class Content:
 
 @valueclass
 class Place:
-    """Where blobs are put: in the store where there is one, else in ``spare()``, a private directory."""
+    """Where blobs are put: in the store where there is one, else at a place of their own that ``spare`` gives."""
 
-    spare: Callable[[], Path]
+    spare: Callable[[str], Path]
     visit: Visit
     #: The package itself, where the store has it already.
     held: Archive | None = None
@@ -127,7 +127,7 @@ class Place:
     ) -> Archive:
         context.phase(Phase.DOWNLOADING, blob.size)
         with translated("cannot store the download"):
-            into = self.visit.arriving(lambda: self.spare() / name)
+            into = self.visit.arriving(partial(self.spare, name))
         try:
             return spool(blob, into, algorithms, context, spent=spent, leaves_turn=leaves_turn)
         except OfflineError as error:

@@ -36,8 +36,9 @@ _CREATE_ATTEMPTS = 100
 #: A second look costs nothing, and picks up what an error that passes (too many open files, a file that a
 #: scanner held) left behind.
 _REMOVE_ROUNDS = 3
-#: As many descriptors as the lock and :mod:`getmodules.removal` hold open at one time: four.
-_PIPES = 2
+#: As many descriptors as are open at one time when it is removed: the lock, a download, and three of
+#: :mod:`getmodules.removal`.
+_PIPES = 3
 _LOCK_FLAGS = os.O_RDWR | NOFOLLOW | NONBLOCK
 
 _log = logging.getLogger("getmodules")

@@ -39,7 +39,6 @@ class Staging:
         self._private = rooms.room(self._parent)
         self._made_parents: list[Path] = []
         self._tree = Path()
-        self._spare: Path | None = None
 
     @classmethod
     def beside(
@@ -65,12 +64,9 @@ class Staging:
         """The directory that will be published, mode 0755."""
         return self._tree
 
-    def spare(self) -> Path:
-        """A private directory for downloads beside the tree, made when first asked for; it goes with the staging."""
-        if self._spare is None:
-            with translated(f"cannot make room beside {self._destination.shown}"):
-                self._spare = self._private.make("spare", 0o700)
-        return self._spare
+    def spare(self, name: str) -> Path:
+        """A private place beside the tree, for a download or a room to work in; it goes with the staging."""
+        return self._private.path(name)
 
     def open_tree(self) -> int:
         """A descriptor of :attr:`tree`; the caller closes it."""

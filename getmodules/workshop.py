@@ -21,8 +21,8 @@ _TICK_SECONDS = 0.1
 
 
 class Workshops:
-    def __init__(self, root: Callable[[], Path], visit: Visit) -> None:
-        self._root = root
+    def __init__(self, place: Callable[[str], Path], visit: Visit) -> None:
+        self._place = place
         self.visit = visit
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
@@ -40,7 +40,7 @@ class Workshops:
         """A room of this operation's own."""
         name = hashlib.sha256(key.encode()).hexdigest()[:32]
         with self._taken(self._locks[name], context):
-            path = self._root() / name
+            path = self._place(name)
             with translated("cannot make a working directory"):
                 path.mkdir(mode=0o700, exist_ok=True)
             yield path
@@ -68,4 +68,4 @@ def temporary_workshops(visit: Visit) -> Iterator[Workshops]:
             with translated("cannot make a temporary directory"):
                 return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="getmodules-")))
 
-        yield Workshops(root, visit)
+        yield Workshops(lambda name: root() / name, visit)

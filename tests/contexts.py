@@ -30,5 +30,5 @@ def a_context(tmp_path: Path | None = None, **more: Any) -> Context:
     context = Context(**{**fields, **more})
     if "workshop" in more:
         return context
-    workshops = Workshops(lambda: tmp_path or Path(), Visit(None, PrivateRooms()))
+    workshops = Workshops(lambda name: (tmp_path or Path()) / name, Visit(None, PrivateRooms()))
     return replace(context, workshop=partial(workshops.alone, context=context))

@@ -29,7 +29,7 @@ def _start(here: Path, *argv: str) -> subprocess.Popen[str]:
 
 def _writing(here: Path) -> Callable[[], object]:
     """Whether the first file is in the private directory already."""
-    return lambda: any((here / "work").glob(".getmodules-*/tree/first.tf"))
+    return lambda: any((here / "work").glob(".getmodules-*/*-tree/first.tf"))
 
 
 @pytest.mark.parametrize("dest", ["dest", "deeper/and/deeper/dest"], ids=["beside", "with new parents"])
@@ -68,7 +68,7 @@ def test_impatience_leaves_nothing_behind(here: Path) -> None:
     for number in range(3000):
         (big / f"{number}.tf").write_text("x")
     child = _start(here, "get", str(big), "dest")
-    wait_for(child, lambda: sum(1 for _ in (here / "work").glob(".getmodules-*/tree/*")) > 200)
+    wait_for(child, lambda: sum(1 for _ in (here / "work").glob(".getmodules-*/*-tree/*")) > 200)
     while child.poll() is None:
         child.send_signal(signal.SIGINT)
         time.sleep(0.001)

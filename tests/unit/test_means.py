@@ -58,7 +58,7 @@ def _means(*plugins: object, **environ: str) -> Means:
 
 def _credential(means: Means, place: Path) -> Credential | None:
     with means.visit() as visit:
-        context = means.context("p", Workshops(lambda: place, visit), Progress())
+        context = means.context("p", Workshops(lambda name: place / name, visit), Progress())
         with means.turns.taken():
             return context.credentials(ORIGIN, "/")
 
@@ -98,7 +98,7 @@ def test_who_has_the_turn_while_it_is_unpacked(packed: int, *, may_wait: bool, f
 def test_a_workshop_is_the_packages_own(tmp_path: Path) -> None:
     means = _means()
     with means.visit() as visit:
-        context = means.context("p", Workshops(lambda: tmp_path, visit), Progress())
+        context = means.context("p", Workshops(lambda name: tmp_path / name, visit), Progress())
         with context.workshop("key") as room:
             assert room.parent == tmp_path
 
