@@ -60,10 +60,10 @@ class Blobs:
         return held
 
     def _verified(self, descriptor: int, digest: Digest, algorithms: Iterable[str]) -> Held | None:
-        # Shared, and never waited for: who removes blobs takes it alone.
-        if not _shared(descriptor) or os.fstat(descriptor).st_nlink == 0:
-            return None
         try:
+            # Shared, and never waited for: who removes blobs takes it alone.
+            if not _shared(descriptor) or os.fstat(descriptor).st_nlink == 0:
+                return None
             content, size, digests = _hashed(descriptor, {digest.algorithm, *algorithms})
         except OSError as error:
             self._drop(descriptor, digest, error.strerror or "unreadable")
@@ -89,8 +89,9 @@ class Blobs:
                 descriptor = os.open(f"{prefix}{digest.hex}", READ_NO_LINK, dir_fd=directory)
         except OSError:
             return None
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return descriptor
+        with suppress(OSError):
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return descriptor
         os.close(descriptor)
         return None
 
