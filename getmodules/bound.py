@@ -6,7 +6,6 @@ mind later changes nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from typing import Any
@@ -24,8 +23,6 @@ from getmodules.ports import Context, Credential, Origin, Shorthand
 from getmodules.progress import Progress
 from getmodules.redact import Secret
 from getmodules.values import valueclass
-
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 
 
 def strings_of(plugin: Plugin, offer: Any, attribute: str) -> tuple[str, ...]:
