@@ -19,7 +19,7 @@ _IN_FLIGHT = 4
 
 
 class Hand:
-    """Does jobs in their order, from the first full batch on in a thread of its own.
+    """Does jobs in their order, or in any where that is allowed, from the first full batch on in a thread of its own.
 
     After a failure the thread goes on emptying the queue without doing anything, so that the other side never
     waits for nobody; the failure is raised there at its next step.
@@ -35,17 +35,24 @@ class Hand:
 
     def give(self, job: Job, amount: int) -> None:
         """Do ``job`` soon; ``amount`` is the number of bytes that it holds."""
-        self._batch.append(job)
-        self._batch_bytes += amount
-        if self._batch_bytes >= _BATCH_BYTES or len(self._batch) >= _BATCH_JOBS:
+        if self._add(job, amount):
             self._hand_over()
+
+    def share(self, job: Job, amount: int) -> None:
+        """The same for a job that may be done in any order: here, when the thread has more than enough to do.
+
+        Between :meth:`give` and :meth:`wait` there is none of these.
+        """
+        if self._add(job, amount):
+            if self._thread is not None and self._queue.full():
+                self._do()
+            else:
+                self._hand_over()
 
     def wait(self) -> None:
         """Return when everything that was given is done."""
         if self._thread is None:
-            batch, self._batch, self._batch_bytes = self._batch, [], 0
-            for job in batch:
-                job()
+            self._do()
             return
         if self._batch:
             self._hand_over()
@@ -60,6 +67,18 @@ class Hand:
             self._queue.put(None)
             self._thread.join()
             self._thread = None
+
+    def _add(self, job: Job, amount: int) -> bool:
+        """Whether that makes a batch."""
+        self._batch.append(job)
+        self._batch_bytes += amount
+        return self._batch_bytes >= _BATCH_BYTES or len(self._batch) >= _BATCH_JOBS
+
+    def _do(self) -> None:
+        self._raise_failure()
+        batch, self._batch, self._batch_bytes = self._batch, [], 0
+        for job in batch:
+            job()
 
     def _hand_over(self) -> None:
         self._raise_failure()

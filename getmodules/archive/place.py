@@ -8,6 +8,7 @@ from getmodules.archive.ground import Ground
 from getmodules.archive.hand import Hand
 from getmodules.archive.links import LinkWalk
 from getmodules.archive.outlet import Outlet, Selection
+from getmodules.archive.pace import Pace
 from getmodules.dirhash import h1, link_to_directory_digest
 from getmodules.errors import LimitExceededError
 from getmodules.limits import RATIO_FREE_BYTES
@@ -16,8 +17,10 @@ from getmodules.ports import Context
 from getmodules.redact import printable
 
 _FILE = Kind.FILE
-#: Hashing lets go of the interpreter from this size on; below, a second thread only gets in the way.
+#: Hashing lets go of the interpreter from this size on; below, a second thread only gets in the way, except where the
+#: system is slow. One file of so many is looked at for that.
 _WORTH_HANDING_OVER = 2048
+_TIMED = 32
 
 
 class Place:
@@ -37,6 +40,7 @@ class Place:
         self._links: dict[str, str] = {}
         self._bytes = 0
         self._entry_count = 0
+        self._pace = Pace()
         # Shorter names than this cannot be too long, however many bytes their characters take, nor too deep.
         self._surely_short = min(limits.path_bytes // 4, 2 * limits.depth)
         ratio_bytes = limits.total_bytes
@@ -86,16 +90,18 @@ class Place:
         return self.ground.create_file(path, executable=executable)
 
     def write_file(self, path: MemberPath, data: bytes, digest: bytes, executable: bool, hand: Hand | None) -> None:
-        """A small file, in one go; the longer ones by ``hand``, into directories that are there already."""
+        """A small file, in one go; where it is worth it by ``hand``, into directories that are there already."""
         size = len(data)
         self._bytes += size
         if self._bytes > self._most_bytes:
             raise self._too_many_bytes()
         self._make_room(path)
-        if hand is None or size < _WORTH_HANDING_OVER:
+        if hand is not None and (size >= _WORTH_HANDING_OVER or self._pace.is_slow):
+            hand.share(partial(self.ground.write_file, path, data, executable), size)
+        elif self._entry_count % _TIMED:
             self.ground.write_file(path, data, executable)
         else:
-            hand.give(partial(self.ground.write_file, path, data, executable), size)
+            self._pace.take(partial(self.ground.write_file, path, data, executable))
         self.entries[path] = new_tuple(Entry, (path, _FILE, size, executable, digest, ""))
 
     def _make_room(self, path: str) -> None:

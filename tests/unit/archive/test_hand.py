@@ -57,6 +57,50 @@ def test_a_failure_comes_back_and_ends_the_work(count: int) -> None:
     assert not writers()
 
 
+def test_who_shares_a_job_does_it_where_the_thread_has_enough_to_do() -> None:
+    hand, done = Hand(), dict[int, str]()
+    go_on = threading.Event()
+
+    def job(number: int) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            assert go_on.wait(10)
+        done[number] = threading.current_thread().name
+
+    for number in range(32 * 10):
+        hand.share(partial(job, number), 10)
+    # One batch in the thread's hands, four before it; the other five would wait for ever otherwise.
+    assert len(done) >= 32 * 4
+    assert set(done.values()) == {"MainThread"}
+    go_on.set()
+    hand.wait()
+    assert sorted(done) == list(range(32 * 10))
+    assert set(done.values()) == {"MainThread", "getmodules-write"}
+    hand.stop()
+    assert not writers()
+
+
+def test_a_job_of_ones_own_that_fails_ends_the_work() -> None:
+    hand, done = Hand(), list[int]()
+    go_on = threading.Event()
+
+    def job(number: int) -> None:
+        if threading.current_thread() is threading.main_thread():
+            boom()
+        assert go_on.wait(10)
+        done.append(number)
+
+    def work() -> None:
+        for number in range(1_000):
+            hand.share(partial(job, number), 10)
+
+    with pytest.raises(BoomError):
+        work()
+    threading.Timer(0.1, go_on.set).start()
+    hand.stop()
+    assert len(done) <= 32
+    assert not writers()
+
+
 def test_what_waits_is_not_done_after_a_stop() -> None:
     hand, done = Hand(), list[int]()
     started, go_on = threading.Event(), threading.Event()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from getmodules.archive.ground import Ground
 from getmodules.archive.writer import LARGE_BYTES, Outlet, write_members
 from getmodules.errors import (
     CorruptArchiveError,
@@ -109,6 +110,25 @@ def test_many_files_are_written_by_the_other_hand(tmp_path: Path) -> None:
     data = {f"d{n % 7}/f{n}": b"%d" % n * 3_000 for n in range(300)}
     write(tmp_path, *(file(name, content) for name, content in data.items()))
     assert {name: c for name, (mode, c) in snapshot(tmp_path / "0").items() if mode[0] == "-"} == data
+
+
+@pytest.mark.parametrize("slow", [False, True])
+def test_the_smallest_files_have_the_other_hand_where_the_system_is_slow(
+    slow: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("getmodules.archive.pace._SLOW_SECONDS", 0.0 if slow else 60.0)
+    names = set[str]()
+    direct = Ground.write_file
+
+    def write_file(self: Ground, path: str, data: bytes, executable: bool) -> None:
+        names.add(threading.current_thread().name)
+        direct(self, path, data, executable)
+
+    monkeypatch.setattr(Ground, "write_file", write_file)
+    data = {f"d{n % 7}/f{n}": b"%d" % n for n in range(2_000)}
+    write(tmp_path, *(file(name, content) for name, content in data.items()))
+    assert {name: c for name, (mode, c) in snapshot(tmp_path / "0").items() if mode[0] == "-"} == data
+    assert ("getmodules-write" in names) is slow
 
 
 @pytest.mark.parametrize("ahead", [False, True])
