@@ -97,7 +97,7 @@ def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]
     variables: dict[str, str] = {}
     context = git.context
     silence = 60.0
-    if context.offline:
+    if context.offline and remote.scheme != _LOCAL:
         raise OfflineError(
             f"{remote.shown} is not in the cache, or not all that is needed of it", hint="run it once without --offline"
         )

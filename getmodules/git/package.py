@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from getmodules.errors import CorruptArchiveError, NotFoundError
+from getmodules.errors import CorruptArchiveError, InstallError, NotFoundError
 from getmodules.git.batch import MISSING
 from getmodules.git.command import Git
 from getmodules.git.connection import connected, sweep_keys
@@ -59,17 +59,15 @@ class Package:
 
     def open(self) -> None:
         """Fetch what is missing, and know all names. Nothing is known of the files' contents yet."""
-        context = self._tools.git.context
         try:
-            self._directory = self._held.enter_context(context.workshop(workshop_key(self.remote)))
-            sweep_keys(self._directory)
-            self._open_store()
-        except BaseException:
-            self.close()
-            raise
+            self._enter()
+        except InstallError as error:
+            if error.part != "no-space":
+                raise
+            # The cache is full. Now that this is known, workshops are where the module goes.
+            self._enter()
 
     def close(self) -> None:
-        self._release()
         self._held.close()
 
     @property
@@ -108,6 +106,14 @@ class Package:
         ]
 
     # --------------------------------------------------------------------------------------------- opening
+
+    def _enter(self) -> None:
+        with ExitStack() as held:
+            self._directory = held.enter_context(self._tools.git.context.workshop(workshop_key(self.remote)))
+            held.callback(self._release)
+            sweep_keys(self._directory)
+            self._open_store()
+            self._held = held.pop_all()
 
     def _open_store(self) -> None:
         for store in self._usable():

@@ -24,6 +24,8 @@ from getmodules.removal import remove_contents
 #: Below this git keeps what was fetched, so that the next fetch can build on it.
 REFS: Final = "refs/getmodules"
 _COMPLETE: Final = "complete"
+_DIRECTORIES: Final = ("objects", "objects/pack", "refs", _COMPLETE)
+_FILES_ALONE: Final = ("objects/pack", _COMPLETE)
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _IN_THE_WAY: Final = ("hooks", "info", "logs", "worktrees", "modules", "commondir", "objects/info")
 
@@ -54,16 +56,42 @@ class Store:
     def prepare(self) -> None:
         """Make it usable, whatever was there."""
         with translated(f"cannot prepare {printable(str(self.path), 500)!r}"):
-            if not self._is_directory():
-                self.path.unlink(missing_ok=True)
-            for directory in ("objects/pack", "refs", _COMPLETE):
+            if not self._is_sound():
+                self._remove()
+            for directory in _DIRECTORIES:
                 (self.path / directory).mkdir(mode=0o700, parents=True, exist_ok=True)
             self._clear()
             (self.path / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")
             self.for_reading()
 
+    def _is_sound(self) -> bool:
+        """Whether all that we or git will open is of its kind: a link leads out of here, and a pipe never answers."""
+        if not self._is_directory():
+            return not os.path.lexists(self.path)
+        waiting = [""]
+        while waiting:
+            directory = waiting.pop()
+            with os.scandir(self.path / directory) as entries:
+                for entry in entries:
+                    name = f"{directory}/{entry.name}".lstrip("/")
+                    if name in _IN_THE_WAY:
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        if directory in _FILES_ALONE or not (directory or name in _DIRECTORIES):
+                            return False
+                        waiting.append(name)
+                    elif name in _DIRECTORIES or not entry.is_file(follow_symlinks=False):
+                        return False
+        return True
+
     def _is_directory(self) -> bool:
         return self.path.is_dir() and not self.path.is_symlink()
+
+    def _remove(self) -> None:
+        if not self._is_directory():
+            self.path.unlink(missing_ok=True)
+        elif complaints := remove_contents(self.path, keep=()):
+            raise InstallError(f"cannot clean up {printable(str(self.path), 500)!r}: {printable(complaints[0])}")
 
     def _clear(self) -> None:
         for name in _IN_THE_WAY:
@@ -130,7 +158,5 @@ class Store:
 
     def wipe(self) -> None:
         """Start over: what is in it cannot be used."""
-        complaints = remove_contents(self.path, keep=()) if self._is_directory() else []
-        if complaints:
-            raise InstallError(f"cannot clean up {printable(str(self.path), 500)!r}: {printable(complaints[0])}")
+        self._remove()
         self.prepare()

@@ -167,7 +167,7 @@ class Visit:
 
     @contextmanager
     def workshop(self, key: str, context: Context) -> Iterator[Path | None]:
-        """A room that stays, alone in it; ``None`` where there is none."""
+        """A room that stays, alone in it; ``None`` where there is none, or has turned out to be too small."""
         lasting: Path | None = None
         with ExitStack() as stack:
             if self._writable and self._home is not None:
@@ -177,7 +177,12 @@ class Visit:
                     made = room(self._home.root, f"workshops/{claim_name(key)}")
                     os.utime(made)
                     lasting = made
-            yield lasting
+            try:
+                yield lasting
+            except InstallError as error:
+                if lasting is not None and error.part == "no-space":
+                    self._trouble.report(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+                raise
 
     def _claimed(self, key: str, context: Context) -> AbstractContextManager[None]:
         assert self._home is not None

@@ -25,6 +25,7 @@ from tests.contexts import a_context
 from tests.gitplaces import Place
 from tests.gitrepos import Gitlink, modules
 from tests.gitservers import GitServer, git_http
+from tests.processes import in_mount_namespace, mount_tmpfs
 from tests.refusals import refusal
 from tests.snapshots import snapshot
 
@@ -257,6 +258,36 @@ def test_offline(place: Place, server: GitServer, commits: list[str]) -> None:
             refusal(OfflineError, "offline", client.get, f"{url}{suffix}", place.work / "three")
         assert snapshot(place.work) == before
     assert server.exchanges == []
+
+
+def test_offline_reads_what_is_on_this_machine(place: Place, commits: list[str]) -> None:
+    with Client(environ=place.environ, limits=place.limits, offline=True) as client:
+        for number, ref in enumerate(("v3", commits[3], "main")):
+            assert client.get(f"{place.file_url()}?ref={ref}", place.work / str(number)).id in (commits[3], commits[-1])
+
+
+def test_a_cache_that_is_full(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    """At every size: also where nothing fits but the first directories, or all but the end of the pack."""
+    noise = os.urandom(300_000)
+    repository = place.repository("noise")
+    repository.tag(repository.commit_files({"noise": noise}), "v1")
+    rooms = [(16, 100), (64, 100), (310, 100), (330, 100), (700, 100), *((900, inodes) for inodes in range(2, 30, 3))]
+    with git_http(place.root) as server:
+
+        def work() -> None:
+            for number, (size, inodes) in enumerate(rooms):
+                cache = place.root.parent / f"cache-{number}"
+                cache.mkdir()
+                mount_tmpfs(cache, f"size={size}k,nr_inodes={inodes},mode=700")
+                environ = {**place.environ, "GETMODULES_CACHE_DIR": str(cache)}
+                with Client(environ=environ, limits=place.limits) as client:
+                    client.get(f"git::{server.url}/noise.git?ref=v1", place.work / str(number))
+                assert (place.work / str(number) / "noise").read_bytes() == noise
+                assert caplog.text.count("without") <= 1
+                caplog.clear()
+            assert sorted(os.listdir(place.work)) == sorted(str(number) for number in range(len(rooms)))
+
+        in_mount_namespace(work)
 
 
 def test_without_a_cache_nothing_is_kept(place: Place, server: GitServer, commits: list[str]) -> None:

@@ -115,10 +115,17 @@ def test_certificates(tmp_path: Path) -> None:
     assert "/cert" not in str(told("https://other/r", tmp_path, network=network))
 
 
-@pytest.mark.parametrize("url", ["https://h/r", "ssh://git@h/r", "file:///r"])
+@pytest.mark.parametrize("url", ["https://h/r", "ssh://git@h/r", "git://h/r"])
 def test_offline(url: str, tmp_path: Path) -> None:
     git = a_git(offline=True, network=ClientNetwork(NetSettings()))
-    refusal(OfflineError, "offline", connected(Remote(check_url(url)), git, tmp_path).__enter__)
+    error = refusal(OfflineError, "offline", connected(Remote(check_url(url)), git, tmp_path).__enter__)
+    assert "--offline" in (error.hint or "")
+
+
+def test_what_is_on_this_machine_is_there_offline(tmp_path: Path) -> None:
+    git = a_git(offline=True, network=ClientNetwork(NetSettings()))
+    with connected(Remote(check_url("file:///r")), git, tmp_path) as connection:
+        assert connection.remote.location == "file:///r"
 
 
 def test_a_story(tmp_path: Path) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from getmodules import CorruptArchiveError, NotFoundError, OfflineError
-from getmodules.git.fetch import Aim, Budget
+from getmodules import CorruptArchiveError, InstallError, NotFoundError
+from getmodules.git.fetch import Aim, Budget, Fetcher
 from getmodules.git.objects import Objects
 from getmodules.git.package import Package, Tools
 from getmodules.git.remote import Remote
+from getmodules.git.store import Store
 from getmodules.git.walk import Selection
 from getmodules.url import check_url
 from tests.gitrepos import Gitlink, Repository
@@ -96,14 +97,34 @@ def test_one_file_tells_what_a_new_store_lacks(
 
 def test_what_is_there_needs_no_remote(repository: Repository) -> None:
     commit = repository.commit_files(FILES)
-    error = refusal(OfflineError, "offline", opened(repository, commit, offline=True).__enter__)
-    assert "--offline" in (error.hint or "")
     with opened(repository, commit):
         pass
+    repository.path.rename(repository.path.with_name("elsewhere"))
     with opened(repository, commit, offline=True) as package:
         assert contents(package) == FILES
     with opened(repository, commit, "sub", offline=True) as package:
         assert set(contents(package)) == {"sub/a.tf", "sub/deep/b.tf"}
+
+
+@pytest.mark.parametrize("part", ["no-space", "denied"])
+def test_where_there_is_no_space_another_workshop_is_asked_for(
+    part: str, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = repository.commit_files(FILES)
+    fetch, failed = Fetcher.by_commit, list[InstallError]()
+
+    def by_commit(self: Fetcher, store: Store, aim: Aim) -> bool:
+        if not failed:
+            failed.append(InstallError("it cannot be written", part=part))
+            raise failed[0]
+        return fetch(self, store, aim)
+
+    monkeypatch.setattr(Fetcher, "by_commit", by_commit)
+    if part == "no-space":
+        with opened(repository, commit) as package:
+            assert contents(package) == FILES
+    else:
+        assert refusal(InstallError, "install/denied", opened(repository, commit).__enter__) is failed[0]
 
 
 @pytest.mark.parametrize("suffix", ["*.pack", "*.idx"])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from getmodules.git.environment import REMOTE
 from getmodules.git.store import REFS, Kind, Store
+from tests.snapshots import snapshot
 
 ID = "12" * 20
 
@@ -87,6 +91,67 @@ def test_something_else_in_its_place(kind: str, tmp_path: Path) -> None:
     assert not store.path.is_symlink()
     assert (store.path / "objects").is_dir()
     assert (outside / "HEAD").read_text(encoding="ascii") == "mine\n"
+
+
+_DIRECTORIES = ["objects", "objects/pack", "refs", "refs/getmodules", "complete", "refs/getmodules/deep"]
+_FILES = ["config", "HEAD", "packed-refs", "shallow", f"complete/{ID}", "objects/pack/pack-1.pack"]
+
+
+def _put(path: Path, kind: str, outside: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "link":
+        path.symlink_to(outside)
+    elif kind == "directory":
+        (path / "x").mkdir(parents=True)
+    elif kind == "file":
+        path.write_text("x", encoding="ascii")
+    else:
+        os.mkfifo(path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pipes, and not everybody may make links")
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *((name, "link") for name in (*_DIRECTORIES, *_FILES, "hooks", "info", "objects/info")),
+        *((name, "pipe") for name in (*_DIRECTORIES, *_FILES, "objects/ab")),
+        *((name, "directory") for name in _FILES),
+        *((name, "file") for name in ("objects", "objects/pack", "refs", "complete")),
+    ],
+)
+def test_nothing_in_it_leads_out_or_hangs(name: str, kind: str, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for each in ("keep", "x.lock", "tmp_x", "HEAD", "config"):
+        (outside / each).write_text("precious", encoding="ascii")
+    before = snapshot(outside)
+    store = a_store(tmp_path)
+    store.complete(ID, "public")
+    target = outside / "keep" if name in _FILES else outside
+    _put(store.path / name, kind, target)
+    store.prepare()
+    store.for_fetching()
+    store.complete(ID, "private")
+    assert store.came_from(ID) == "private"
+    assert snapshot(outside) == before
+    for path in store.path.rglob("*"):
+        assert not path.is_symlink()
+        assert path.is_file() or path.is_dir()
+
+
+def test_a_sound_one_keeps_what_it_has(tmp_path: Path) -> None:
+    store = a_store(tmp_path)
+    store.complete(ID, "public")
+    for name in ("refs/getmodules/heads/a/b", "packed-refs", "shallow", "FETCH_HEAD", "objects/ab/cd"):
+        path = store.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(ID, encoding="ascii")
+    before = snapshot(store.path)
+    store.prepare()
+    assert snapshot(store.path) == before
 
 
 def test_wiped(tmp_path: Path) -> None:

@@ -227,6 +227,16 @@ def test_a_room_stays(root: Path) -> None:
     nothing_half(root)
 
 
+@pytest.mark.parametrize("part", ["no-space", "denied"])
+def test_a_room_that_is_full_is_not_offered_again(part: str, root: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with a_visit(root) as visit:
+        with pytest.raises(InstallError), visit.workshop("key", a_context()):
+            raise InstallError("git cannot write", part=part)
+        with visit.workshop("key", a_context()) as room:
+            assert (room is None) is (part == "no-space")
+    assert caplog.text.count("going on without") == (part == "no-space")
+
+
 @pytest.mark.parametrize("name", ["ingest", "locks", "workshops", "records", "blobs"])
 def test_no_directory_of_it_is_a_link(root: Path, tmp_path: Path, name: str) -> None:
     a_home(root)
