@@ -14,7 +14,7 @@ from typing import Final, Unpack
 
 from getmodules.errors import OfflineError, UnsafeContentError
 from getmodules.git.command import Git
-from getmodules.git.credentials import Access, access
+from getmodules.git.credentials import Access, access, knows_no_password
 from getmodules.git.environment import REMOTE, connecting, environment
 from getmodules.git.failures import Story
 from getmodules.git.process import Done, How, Patience
@@ -72,9 +72,11 @@ class Connection:
     ) -> Done:
         """Let ``git`` talk to the remote, or to where that sends us on."""
         done = git.run(arguments, self.environment(repository, more), **how)
+        if done.code != 0 and self._access.otherwise is not None and knows_no_password(done.said):
+            return replace(self, _access=self._access.otherwise).run(git, arguments, repository, more, **how)
         if done.code == 0 or not (are_ours(self.remote, git.context) and was_redirected(done.said)):
             return done
-        target = followed(self.remote, self._access.authorization, git.context)
+        target = followed(self.remote, self._offered.authorization, git.context)
         if target is None:
             return done
         check = no_further_in(self.kind, partial(_too_far_in, self.remote.shown))
@@ -82,12 +84,16 @@ class Connection:
         with connected(target, there, self.directory) as connection:
             return there.run(arguments, connection.environment(repository, more), **how)
 
+    @property
+    def _offered(self) -> Access:
+        return self._access.otherwise or self._access
+
     def patience(self, look: Callable[[], int] = int) -> Patience:
         return Patience(look, self.silence_seconds)
 
     def story(self, what: str) -> Story:
         variable = TOKEN_PREFIX + variable_suffix(self.remote.origin) if self.remote.is_web else None
-        return Story(f"{what} {self.remote.shown}", self._access.offered, variable)
+        return Story(f"{what} {self.remote.shown}", self._offered.offered, variable)
 
 
 @contextmanager
@@ -132,7 +138,8 @@ def _too_far_in(remote: str, kind: str, address: str) -> UnsafeContentError:
 def _transports(remote: Remote) -> list[tuple[str, str]]:
     redirects = _REDIRECTS.get(remote.scheme, ())
     each = [(f"protocol.{name}.allow", "always" if name in redirects else "user") for name in TRANSPORTS]
-    return [("protocol.allow", "never"), *each]
+    # By name, since the user's own word for one of them would stand above the one for all.
+    return [("protocol.allow", "never"), *((f"protocol.{name}.allow", "never") for name in ("ext", "fd")), *each]
 
 
 def _add_certificates(remote: Remote, ours: str | None, environ: Mapping[str, str], variables: dict[str, str]) -> None:

@@ -34,11 +34,18 @@ class Access:
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     #: Where the credential was found, if there is one of ours.
     offered: str | None = None
+    #: What to try next, where nobody knows a password.
+    otherwise: Access | None = None
 
     @property
     def authorization(self) -> str | None:
         """The same as a header, for requests of our own to that origin."""
         return basic(self.variables[_USER], Secret(self.variables[_PASSWORD])) if self.variables else None
+
+
+def knows_no_password(said: str) -> bool:
+    """Whether git would have had to ask somebody for the password of a known user."""
+    return "could not read Password" in said
 
 
 def access(remote: Remote, context: Context) -> Access:
@@ -57,13 +64,10 @@ def access(remote: Remote, context: Context) -> Access:
         return _given(remote, user or _user_of(found, remote), found.secret.reveal(), found.found_in)
     if not user:
         return Access()
-    # It may be a token, which needs no password. The user's own helpers are asked for one before ours says so.
+    # It may be a token, which needs no password. The user's own helpers are asked for one first; they do not hear of
+    # the token that worked, which they would write down.
     base = _base(remote)
-    return Access(
-        ((f"credential.{base}.username", user), (f"credential.{base}.helper", _HELPER)),
-        {_USER: user, _PASSWORD: ""},
-        "the address",
-    )
+    return Access(((f"credential.{base}.username", user),), otherwise=_given(remote, user, "", "the address"))
 
 
 def _given(remote: Remote, user: str, password: str, found_in: str) -> Access:

@@ -11,7 +11,11 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Final
 
 from getmodules.errors import NetworkError, UnsafeContentError
 from getmodules.git.command import Git
@@ -19,6 +23,8 @@ from getmodules.git.environment import REMOTE, environment
 from getmodules.git.remote import Remote
 from getmodules.net.reach import address_class, check_written_address
 from getmodules.values import valueclass
+
+_TICK: Final = 0.1
 
 
 @valueclass(kw_only=False)
@@ -39,7 +45,7 @@ def reach(remote: Remote, git: Git, directory: Path) -> Reach:
         if check is not None:
             check_written_address(host, check)
         return Reach()
-    found = _addresses(host, remote.origin.port)
+    found = _addresses(host, remote.origin.port, context.checkpoint)
     if not found:
         if check is not None and remote.scheme != "ssh" and not _has_proxy(remote, git, directory):
             raise NetworkError(
@@ -54,7 +60,20 @@ def reach(remote: Remote, git: Git, directory: Path) -> Reach:
     return Reach(kinds.pop() if len(kinds) == 1 else None, _pinned(remote, host, found))
 
 
-def _addresses(host: str, port: int) -> list[str]:
+def _addresses(host: str, port: int, checkpoint: Callable[[], None]) -> list[str]:
+    if _is_address(host):
+        return _look_up(host, port)
+    # The system waits for a silent name server as long as it likes, and hears nobody meanwhile.
+    answer: SimpleQueue[list[str]] = SimpleQueue()
+    threading.Thread(target=lambda: answer.put(_look_up(host, port)), name="getmodules-names", daemon=True).start()
+    while True:
+        try:
+            return answer.get(timeout=_TICK)
+        except Empty:
+            checkpoint()
+
+
+def _look_up(host: str, port: int) -> list[str]:
     # Of text Python would load the tables of international names, whatever is in it.
     name = host.encode() if host.isascii() else host
     try:

@@ -67,7 +67,11 @@ class Remote:
         if bool(url.host) is (url.scheme == "file"):
             raise AddressError(f"{printable(redact_address(typed))!r} names no host, or one where there is none")
         other = Remote(url)
-        return Remote(url, self.sshkey) if other.origin == self.origin and url.scheme == "ssh" else other
+        if other.origin != self.origin:
+            return other
+        if url.scheme == "ssh":
+            return Remote(url, self.sshkey)
+        return other if url.userinfo else Remote(url._replace(userinfo=self.url.userinfo))
 
 
 def _absolute(typed: str) -> Url:

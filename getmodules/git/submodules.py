@@ -37,8 +37,17 @@ class Submodules:
             key, _, value = item.partition("\n")
             name, _, what = key.removeprefix("submodule.").rpartition(".")
             by_name.setdefault(name, {})[what] = value
-        whole = (values for values in by_name.values() if "path" in values and "url" in values)
-        return cls({values["path"].rstrip("/"): values["url"] for values in whole})
+        urls: dict[str, str] = {}
+        for values in by_name.values():
+            if "path" in values and "url" in values:
+                path = values["path"].rstrip("/")
+                if urls.setdefault(path, values["url"]) != values["url"]:
+                    raise UnsafeContentError(
+                        f"{FILE} in the repository has two URLs for the submodule at {printable(path)!r}",
+                        part="submodule",
+                        hint=_HINT,
+                    )
+        return cls(urls)
 
     def remote(self, path: str, parent: Remote) -> Remote:
         """Where the submodule at ``path`` is."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from getmodules import Client, ConfigError, Phase, Progress
+from getmodules import Client, ConfigError, Phase, Progress, UnsafeContentError
 from tests.commandline import COMMAND, PATIENCE, run_on_terminal
 from tests.gitplaces import Place, processes_of
 from tests.gitrepos import Gitlink, Repository, modules
@@ -258,6 +258,20 @@ def test_alternates_of_a_repository_on_this_machine(place: Place) -> None:
     repository.branch(commit)
     place.get(place.file_url())
     assert place.files() == FILES
+
+
+@pytest.mark.parametrize("transport", ["ext", "fd"])
+def test_commands_are_no_transport_also_where_the_user_allows_them(
+    transport: str, place: Place, server: GitServer
+) -> None:
+    """git would take the user's word for one of them before ours for all."""
+    canary = place.top / "canary"
+    (place.home / ".gitconfig").write_text(
+        f'[protocol "{transport}"]\n\tallow = always\n'
+        f'[url "{transport}::touch {canary} %S "]\n\tinsteadOf = {server.url}/\n'
+    )
+    place.refused(f"git::{server.url}/a.git", UnsafeContentError, "unsafe-content/elsewhere")
+    assert not canary.exists()
 
 
 # --------------------------------------------------------------------------------------------- secrets

@@ -176,6 +176,31 @@ def test_a_helper_that_stores_is_not_told_of_tokens_of_the_environment(guarded: 
     assert not (place.home / ".git-credentials").exists()
 
 
+def test_a_token_in_place_of_the_user_is_stored_nowhere(guarded: GitServer, place: Place) -> None:
+    (place.home / ".gitconfig").write_text("[credential]\n\thelper = store\n")
+    guarded.behave(basic=(PASSWORD, ""))
+    installed = place.get(f"git::{guarded.url.replace('//', f'//{PASSWORD}@')}/a.git")
+    assert place.files() == FILES
+    assert PASSWORD not in str(installed.pinned)
+    assert not (place.home / ".git-credentials").exists()
+
+
+def test_the_user_of_the_address_and_the_password_of_a_helper(guarded: GitServer, place: Place) -> None:
+    helper = place.home / "helper"
+    helper.write_text(f'#!/bin/sh\n[ "$1" = get ] && grep -q username={USER} && echo password={PASSWORD}\n')
+    helper.chmod(0o755)
+    (place.home / ".gitconfig").write_text(f"[credential]\n\thelper = {shlex.quote(str(helper))}\n")
+    place.get(f"git::{guarded.url.replace('//', f'//{USER}@')}/a.git")
+    assert place.files() == FILES
+
+
+def test_a_user_whom_nobody_knows_the_password_of(guarded: GitServer, place: Place) -> None:
+    error = place.refused(
+        f"git::{guarded.url.replace('//', f'//{USER}@')}/a.git", AuthenticationError, "authentication"
+    )
+    assert "the address" in error.message
+
+
 @pytest.mark.parametrize("scheme", ["http", "https", "ssh"])
 def test_instead_of(scheme: str, guarded: GitServer, place: Place) -> None:
     """It is the user's own word, so it may lead to another transport, also to one that no redirect may lead to."""

@@ -397,3 +397,12 @@ def test_a_token_is_for_its_own_server_alone(guarded: bool, place: Place, server
             assert place.files()["lib/lib.tf"] == b"# lib\n"
         assert other.exchanges
         assert not any("Authorization" in exchange.headers for exchange in other.exchanges)
+
+
+@pytest.mark.parametrize("url", ["../lib.git", "{server}/lib.git"], ids=["relative", "in full"])
+def test_the_password_of_the_address_is_for_its_whole_origin(url: str, place: Place, server: GitServer) -> None:
+    server.behave(basic=("ada", "s3cr3t-p4ss"))
+    commit = place.repository("lib").commit_files({"lib.tf": b"# lib\n"})
+    using(place, url.format(server=server.url), commit)
+    place.get(f"git::{server.url.replace('//', '//ada:s3cr3t-p4ss@')}/a.git")
+    assert place.files()["lib/lib.tf"] == b"# lib\n"

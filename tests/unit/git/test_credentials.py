@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from getmodules import AuthenticationError, Credential, Secret
-from getmodules.git.credentials import Access, access
+from getmodules.git.credentials import Access, access, knows_no_password
 from getmodules.git.remote import Remote
 from getmodules.ports import Origin
 from getmodules.url import check_url
@@ -52,7 +52,6 @@ def filled(found: Access, url: str) -> dict[str, str]:
         pytest.param("https://h/r", token(username="bob"), "bob", "t0ken", id="pair"),
         pytest.param("https://h/r", token(), "x-access-token", "t0ken", id="lone token"),
         pytest.param("https://ada@h/r", token(), "ada", "t0ken", id="user of the address, token"),
-        pytest.param("https://t0ken@h/r", None, "t0ken", "", id="lone user"),
         pytest.param("https://h/r", token(secret=ODD), "x-access-token", ODD, id="what a shell could take for more"),
     ],
 )  # fmt: skip
@@ -62,6 +61,18 @@ def test_what_git_sends(url: str, credential: Credential | None, user: str, pass
     assert filled(found, "https://other/r") == {}
     assert filled(found, "http://h/r") == {}
     assert filled(found, "https://h:8443/r") == {}
+
+
+def test_a_lone_user_may_be_a_token_where_no_helper_knows_a_password() -> None:
+    first = lookup("https://t0ken@h/r")
+    assert filled(first, "https://h/r") == {}
+    assert knows_no_password("fatal: could not read Password for 'https://t0ken@h': terminal prompts disabled")
+    assert not knows_no_password("fatal: could not read Username for 'https://h': terminal prompts disabled")
+    assert first.otherwise is not None
+    assert filled(first.otherwise, "https://h/r") == {"username": "t0ken", "password": ""}
+    assert filled(first.otherwise, "https://other/r") == {}
+    # The empty one comes first: no helper of the user's hears of it, and writes it down.
+    assert next(value for name, value in first.otherwise.settings if name.endswith(".helper")) == ""
 
 
 def test_no_setting_holds_a_secret() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from getmodules import NetworkError, UnsafeContentError
+from getmodules import InstallError, NetworkError, UnsafeContentError
+from getmodules.deadline import Deadline
 from getmodules.git.reach import Reach, reach, too_far_in
 from getmodules.git.remote import Remote
 from getmodules.net.network import ClientNetwork
@@ -105,3 +108,27 @@ def test_behind_a_proxy_names_are_the_proxys(tmp_path: Path) -> None:
     for host in ("169.254.169.254", "localhost", "a.localhost", "localhost."):
         url = f"http://{host}/r"
         refusal(UnsafeContentError, "unsafe-content/elsewhere", found, url, tmp_path, from_kind=None, settings=PROXIED)
+
+
+@pytest.mark.parametrize("end", ["deadline", "cancelled"])
+def test_a_silent_name_server_is_not_waited_for_for_long(
+    end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = threading.Event()
+
+    def silent(*_: object, **__: object) -> list[object]:
+        answered.wait(20)
+        return []
+
+    monkeypatch.setattr("getmodules.git.reach.socket.getaddrinfo", silent)
+    more: dict[str, Any] = {"network": ClientNetwork(NetSettings())}
+    if end == "deadline":
+        more["deadline"] = Deadline.after(0.2)
+    git = a_git(tmp_path, **more)
+    if end == "cancelled":
+        threading.Timer(0.2, git.context.cancelled.set).start()
+    kind, code = (NetworkError, "network/timeout") if end == "deadline" else (InstallError, "install/cancelled")
+    start = time.monotonic()
+    refusal(kind, code, reach, Remote(check_url("https://h.example/r")), git, tmp_path)
+    assert time.monotonic() - start < 10
+    answered.set()

@@ -73,7 +73,9 @@ def test_a_submodule_that_is_nowhere(typed: str) -> None:
 def test_a_password_and_a_key_stay_with_their_origin() -> None:
     parent = remote("https://ada:s3cr3t@h/a/b")
     assert parent.submodule("../c").url.userinfo == "ada:s3cr3t"
-    assert parent.submodule("https://h/c").url.userinfo == ""
+    assert parent.submodule("https://h/c").url.userinfo == "ada:s3cr3t"
+    for other in ("https://h:8443/c", "http://h/c", "https://h.evil/c", "https://bob@h/c", "ssh://h/c"):
+        assert "s3cr3t" not in parent.submodule(other).url.userinfo
     keyed = remote("ssh://git@h/a/b", "a2V5")
     assert [keyed.submodule(each).sshkey for each in ("../c", "git@h:c", "git@other:c", "https://h/c")] == [
         "a2V5", "a2V5", None, None,

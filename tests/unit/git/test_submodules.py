@@ -45,6 +45,15 @@ def test_where_they_are(tmp_path: Path) -> None:
     assert "submodules=false" in (error.hint or "")
 
 
+@pytest.mark.parametrize("second", ["lib", "lib/"])
+def test_two_urls_for_one_path_are_refused(second: str, tmp_path: Path) -> None:
+    twice = modules(one={"path": "lib", "url": "../one"}, two={"path": second, "url": "../two"})
+    error = refusal(UnsafeContentError, "unsafe-content/submodule", read, twice, tmp_path)
+    assert "'lib'" in error.message
+    same = modules(one={"path": "lib", "url": "../one"}, two={"path": second, "url": "../one"})
+    assert read(same, tmp_path).urls == {"lib": "../one"}
+
+
 def test_none(tmp_path: Path) -> None:
     assert read(b"", tmp_path).urls == {}
     assert read(b"[core]\n\tfsmonitor = evil\n", tmp_path).urls == {}
