@@ -21,6 +21,7 @@ from getmodules.git.process import Done, How, Patience
 from getmodules.git.reach import Reach, reach
 from getmodules.git.redirects import are_ours, followed, was_redirected
 from getmodules.git.remote import TRANSPORTS, Remote
+from getmodules.git.rewriting import as_it_is, leads_to_ssh, with_own_login
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.net.reach import no_further_in
 from getmodules.openflags import NEW
@@ -99,7 +100,6 @@ class Connection:
 @contextmanager
 def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]:
     """``directory`` is private: the key of the address lies in it meanwhile."""
-    settings: list[tuple[str, str]] = [(f"remote.{REMOTE}.url", remote.location)]
     variables: dict[str, str] = {}
     context = git.context
     silence = 60.0
@@ -107,10 +107,14 @@ def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]
         raise OfflineError(
             f"{remote.shown} is not in the cache, or not all that is needed of it", hint="run it once without --offline"
         )
-    found = Reach()
+    found = Reach() if remote.scheme == _LOCAL else reach(remote, git, directory)
+    settings: list[tuple[str, str]] = [*found.settings]
+    typed, remote, found_in = remote, with_own_login(remote, git, directory), "the address"
+    if remote is not typed:
+        settings.append(as_it_is(remote.location))
+        found_in = "git's configuration"
+    settings.append((f"remote.{REMOTE}.url", remote.location))
     if remote.scheme != _LOCAL:
-        found = reach(remote, git, directory)
-        settings += found.settings
         network = context.network.settings
         silence = network.silence_seconds
         if are_ours(remote, context):
@@ -124,7 +128,7 @@ def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]
             variables["GIT_SSH_COMMAND"] = _ssh_command(remote, git, directory, key)
         yield Connection(
             *(remote, directory, silence, found.kind),
-            *(context.environ, access(remote, context), tuple(settings), variables),
+            *(context.environ, access(remote, context, found_in), tuple(settings), variables),
         )
 
 
@@ -159,8 +163,8 @@ def _client_certificate(remote: Remote, found: str | tuple[str, str] | None) -> 
 def _ssh_command(remote: Remote, git: Git, directory: Path, key: Path | None) -> str:
     """The user's own, with what must hold put right behind the program: ssh takes the first word on each option."""
     own = git.context.environ.get("GIT_SSH_COMMAND", "").strip()
-    # Also for an https address, since ``insteadOf`` may lead to ssh; then it is not worth asking git.
-    own = own or (_configured(git, directory) if remote.scheme == "ssh" else "") or "ssh"
+    # Also for an https address, since ``insteadOf`` may lead to ssh.
+    own = own or (_configured(git, directory) if leads_to_ssh(remote, git, directory) else "") or "ssh"
     if os.path.basename(own.split()[0]).lower().removesuffix(".exe") in ("plink", "tortoiseplink"):
         return f"{own} -batch"
     options = [*_SSH_OPTIONS]

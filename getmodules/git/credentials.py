@@ -48,14 +48,17 @@ def knows_no_password(said: str) -> bool:
     return "could not read Password" in said
 
 
-def access(remote: Remote, context: Context) -> Access:
-    """Of the address, of the environment, of a plugin; else git's own ways are open (helpers, netrc, keys)."""
+def access(remote: Remote, context: Context, found_in: str = "the address") -> Access:
+    """Of the address, of the environment, of a plugin; else git's own ways are open (helpers, netrc, keys).
+
+    ``found_in`` says where the address comes from.
+    """
     if not remote.is_web:
         return Access()
     user, colon, password = remote.url.userinfo.partition(":")
     user = unquote(user)
     if colon:
-        return _given(remote, user, unquote(password), "the address")
+        return _given(remote, user, unquote(password), found_in)
     if is_overheard(remote.origin, context.home):
         # Nor do the user's own helpers tell anything, some of which answer whoever asks.
         return Access(((f"credential.{_base(remote)}.helper", ""),))
@@ -67,7 +70,7 @@ def access(remote: Remote, context: Context) -> Access:
     # It may be a token, which needs no password. The user's own helpers are asked for one first; they do not hear of
     # the token that worked, which they would write down.
     base = _base(remote)
-    return Access(((f"credential.{base}.username", user),), otherwise=_given(remote, user, "", "the address"))
+    return Access(((f"credential.{base}.username", user),), otherwise=_given(remote, user, "", found_in))
 
 
 def _given(remote: Remote, user: str, password: str, found_in: str) -> Access:

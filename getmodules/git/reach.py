@@ -9,7 +9,6 @@ there it is the known key of the host that says who answers.
 from __future__ import annotations
 
 import ipaddress
-import os
 import socket
 import threading
 from collections.abc import Callable
@@ -19,8 +18,9 @@ from typing import Final
 
 from getmodules.errors import NetworkError, UnsafeContentError
 from getmodules.git.command import Git
-from getmodules.git.environment import REMOTE, environment
+from getmodules.git.environment import environment
 from getmodules.git.remote import Remote
+from getmodules.git.rewriting import rewritten
 from getmodules.net.reach import address_class, check_written_address
 from getmodules.values import valueclass
 
@@ -38,7 +38,7 @@ def reach(remote: Remote, git: Git, directory: Path) -> Reach:
     """Raises where ``context.check_address`` does not let us go."""
     context = git.context
     check = context.check_address
-    if check is not None and _is_rewritten(remote, git, directory):
+    if check is not None and rewritten(remote, git, directory) != remote.location:
         return Reach()  # by the user's own ``insteadOf``: no server has a say in where that leads
     host = remote.origin.host.strip("[]")
     if remote.is_web and context.network.settings.has_proxy_for(remote.location):
@@ -96,12 +96,6 @@ def _is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_rewritten(remote: Remote, git: Git, directory: Path) -> bool:
-    environ = environment(git.context.environ, directory, settings=[(f"remote.{REMOTE}.url", remote.location)])
-    done = git.run(["ls-remote", "--get-url", REMOTE], environ)
-    return done.code == 0 and os.fsdecode(done.output).strip() != remote.location
 
 
 def _has_proxy(remote: Remote, git: Git, directory: Path) -> bool:

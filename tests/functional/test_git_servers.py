@@ -212,6 +212,21 @@ def test_instead_of(scheme: str, guarded: GitServer, place: Place) -> None:
     assert place.files() == FILES
 
 
+def test_the_users_ssh_command_where_instead_of_leads_to_ssh(place: Place) -> None:
+    place.repository().commit_files(FILES)
+    program, log = place.home / "ssh", place.home / "log"
+    program.write_text(f'#!/bin/sh\necho "$*" >> {log}\nfor last; do :; done\nexec sh -c "$last"\n')
+    program.chmod(0o755)
+    (place.home / ".gitconfig").write_text(
+        f"[core]\n\tsshCommand = {program} -F mine\n"
+        f'[url "ssh://git@forge.example{place.root}/"]\n\tinsteadOf = https://forge.example/\n'
+    )
+    place.get("git::https://forge.example/a.git")
+    assert place.files() == FILES
+    assert "BatchMode=yes" in log.read_text()
+    assert "-F mine" in log.read_text()
+
+
 def test_without_credentials(guarded: GitServer, place: Place) -> None:
     error = place.refused(f"git::{guarded.url}/a.git", AuthenticationError, "authentication")
     assert "GETMODULES_TOKEN_127_0_0_1" in str(error.hint)

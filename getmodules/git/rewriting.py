@@ -1,0 +1,77 @@
+"""Where the user's own configuration leads (``insteadOf``), asked where there may be anything of the kind.
+
+What git makes of an address stands in the command line of the helper that it starts, also a password out of the
+user's configuration. So git gets such an address as it comes out, without the password, which goes the way of all
+others (:mod:`getmodules.git.credentials`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from getmodules.errors import AddressError
+from getmodules.git.command import Git
+from getmodules.git.environment import REMOTE, environment
+from getmodules.git.remote import Remote
+from getmodules.url import check_url
+
+#: Whoever has neither word in the configuration has no rule, and git need not be asked.
+_WORDS: Final = (b"insteadof", b"include")
+_SSH: Final = ("ssh", "git+ssh", "ssh+git")
+
+
+def rewritten(remote: Remote, git: Git, directory: Path) -> str:
+    """The address that git will use. There may be a password in it."""
+    if not any(map(_has_rules, _files(git.context.environ, git.program))):
+        return remote.location
+    return git.context.once(("git rewritten", remote), lambda: _ask(remote, git, directory))
+
+
+def with_own_login(remote: Remote, git: Git, directory: Path) -> Remote:
+    """``remote``, or where a rule leads that brings a login with it."""
+    place = rewritten(remote, git, directory)
+    if place == remote.location or "://" not in place:
+        return remote
+    try:
+        found = Remote(check_url(place))
+    except AddressError:
+        return remote  # what is no address for us may be one for git
+    return found if found.is_web and found.url.userinfo else remote
+
+
+def leads_to_ssh(remote: Remote, git: Git, directory: Path) -> bool:
+    if remote.scheme in _SSH:
+        return True
+    scheme, separator, _ = rewritten(remote, git, directory).partition("://")
+    return scheme in _SSH if separator else ":" in scheme
+
+
+def as_it_is(location: str) -> tuple[str, str]:
+    """A rule for ``location`` itself, longer than all that could lead away from it again."""
+    return f"url.{location}.insteadOf", location
+
+
+def _files(environ: Mapping[str, str], program: str) -> Iterator[str]:
+    """Of the user and of the system: there alone rules can be."""
+    home = environ.get("HOME") or environ.get("USERPROFILE") or ""
+    yield os.path.join(environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git", "config")
+    yield os.path.join(home, ".gitconfig")
+    yield "/etc/gitconfig"
+    yield os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(program))), "etc", "gitconfig")
+
+
+def _has_rules(path: str) -> bool:
+    with suppress(OSError), open(path, "rb") as file:
+        content = file.read().lower()
+        return any(word in content for word in _WORDS)
+    return False
+
+
+def _ask(remote: Remote, git: Git, directory: Path) -> str:
+    environ = environment(git.context.environ, directory, settings=[(f"remote.{REMOTE}.url", remote.location)])
+    done = git.run(["ls-remote", "--get-url", REMOTE], environ)
+    return os.fsdecode(done.output).strip() if done.code == 0 else remote.location
