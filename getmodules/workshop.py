@@ -33,6 +33,8 @@ class Workshops:
                 yield lasting
                 return
             with self.alone(key, context) as path:
+                with translated("cannot make a working directory"):
+                    self.visit.furnish(key, path)
                 yield path
 
     @contextmanager

@@ -172,7 +172,7 @@ class Visit:
         with ExitStack() as stack:
             if self._writable and self._home is not None:
                 with self._tolerated():
-                    key = f"workshop\0{key}"
+                    key = _workshop(key)
                     stack.enter_context(self._claimed(key, context))
                     made = room(self._home.root, f"workshops/{claim_name(key)}")
                     os.utime(made)
@@ -183,6 +183,17 @@ class Visit:
                 if lasting is not None and error.part == "no-space":
                     self._trouble.report(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
                 raise
+
+    def furnish(self, key: str, place: Path) -> None:
+        """Copy into an empty ``place`` what a store that is read-only has in the room for ``key``."""
+        import shutil
+
+        if self._home is None or self._home.writable or any(place.iterdir()):
+            return
+        lasting = self._home.root / "workshops" / claim_name(_workshop(key))
+        if lasting.is_dir():
+            with suppress(OSError):  # who works there copes with any state of it
+                shutil.copytree(lasting, place, symlinks=True, dirs_exist_ok=True)
 
     def _claimed(self, key: str, context: Context) -> AbstractContextManager[None]:
         assert self._home is not None
@@ -225,6 +236,10 @@ class Visit:
             yield
         except OSError as error:
             self._trouble.report(error)
+
+
+def _workshop(key: str) -> str:
+    return f"workshop\0{key}"
 
 
 def _waiting(context: Context) -> Callable[[bool], None]:

@@ -25,7 +25,7 @@ from tests.contexts import a_context
 from tests.gitplaces import Place
 from tests.gitrepos import Gitlink, modules
 from tests.gitservers import GitServer, git_http
-from tests.processes import in_mount_namespace, mount_tmpfs
+from tests.processes import bind_mount, in_mount_namespace, mount_tmpfs
 from tests.refusals import refusal
 from tests.snapshots import snapshot
 
@@ -264,6 +264,30 @@ def test_offline_reads_what_is_on_this_machine(place: Place, commits: list[str])
     with Client(environ=place.environ, limits=place.limits, offline=True) as client:
         for number, ref in enumerate(("v3", commits[3], "main")):
             assert client.get(f"{place.file_url()}?ref={ref}", place.work / str(number)).id in (commits[3], commits[-1])
+
+
+@pytest.mark.parametrize("subdir", ["", "//4"], ids=["whole", "subdirectory"])
+def test_a_read_only_cache_is_read(subdir: str, place: Place, server: GitServer, commits: list[str]) -> None:
+    """As on a layer of an image, which brings its modules."""
+    source = f"git::{server.url}/a.git{subdir}?ref={commits[4]}"
+    place.get(source, dest=place.work / "one")
+    cache = place.home / ".cache" / "getmodules"
+    before = snapshot(cache)
+    server.forget()
+
+    def work() -> None:
+        bind_mount(cache, cache, read_only=True)
+        with Client(environ=place.environ, limits=place.limits, offline=True) as client:
+            client.get(source, place.work / "two")
+            refusal(OfflineError, "offline", client.get, source.replace(commits[4], commits[5]), place.work / "three")
+        with place.client() as client:
+            client.get(source.replace(commits[4], commits[5]), place.work / "three")
+
+    in_mount_namespace(work)
+    assert snapshot(place.work / "two") == snapshot(place.work / "one")
+    assert sorted(os.listdir(place.work)) == ["one", "three", "two"]
+    assert snapshot(cache) == before
+    assert server.exchanges  # for the one that was not there, when it was allowed
 
 
 def test_a_cache_that_is_full(place: Place, caplog: pytest.LogCaptureFixture) -> None:

@@ -12,6 +12,7 @@ import pytest
 from getmodules import Digest, InstallError, OfflineError
 from getmodules.model import Archive
 from getmodules.privaterooms import PrivateRooms
+from getmodules.store.home import Home
 from getmodules.store.records import PinRecord, RefRecord
 from getmodules.store.upkeep import clean
 from getmodules.store.visit import Trouble, Visit
@@ -225,6 +226,31 @@ def test_a_room_stays(root: Path) -> None:
         assert again == room
         assert os.listdir(again) == ["object"]
     nothing_half(root)
+
+
+def test_what_a_room_of_a_read_only_store_has_is_copied(root: Path, tmp_path: Path) -> None:
+    place, other = tmp_path / "place", tmp_path / "other"
+    for each in (place, other):
+        each.mkdir()
+    with a_visit(root) as visit:
+        with visit.workshop("key", a_context()) as room:
+            assert room is not None
+            (room / "object").write_text("kept")
+            (room / "link").symlink_to("/etc/passwd")
+        visit.furnish("key", place)
+        assert os.listdir(place) == []  # the room itself can be worked in
+    with Visit(Home(root, writable=False), PrivateRooms()) as visit:
+        visit.furnish("other", other)
+        assert os.listdir(other) == []
+        visit.furnish("key", place)
+        assert (place / "object").read_text() == "kept"
+        assert (place / "link").is_symlink()
+        (place / "object").write_text("ours")
+        visit.furnish("key", place)
+        assert (place / "object").read_text() == "ours"
+    with Visit(None, PrivateRooms()) as visit:
+        visit.furnish("key", other)
+        assert os.listdir(other) == []
 
 
 @pytest.mark.parametrize("part", ["no-space", "denied"])
