@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from getmodules import catalog, demands, detection, plugins
+from getmodules import catalog, demands, detection
 from getmodules.config import limits_from, registry_from, selection_from
 from getmodules.errors import AddressError
 from getmodules.limits import Limits
@@ -20,6 +20,7 @@ from getmodules.net.settings import NetSettings
 from getmodules.oserrors import install_error
 from getmodules.pipeline import install, reported, resolve_address
 from getmodules.ports import Context
+from getmodules.plugins import check_named, load, tell_broken
 from getmodules.privatedir import Sweeper
 from getmodules.privaterooms import PrivateRooms
 from getmodules.progress import Progress
@@ -75,7 +76,9 @@ class Client(Projects):
         self._progress = progress or Progress()
         self._own_plugins = tuple(plugins)
         self._without_plugins = tuple(without_plugins)
-        self._catalog = _catalog(selection_from(settings, self._without_plugins), self._own_plugins)
+        self._selection = selection_from(settings, self._without_plugins)
+        self._catalog = catalog.build(load(self._selection, self._own_plugins))
+        self._has_told = False
         self._registry = registry_from(settings, registry)
         self._sweeper = Sweeper()
         self._turns = Turns()
@@ -272,6 +275,7 @@ class Client(Projects):
             yield package, getter.repository(package, context), context
 
     def _means(self, limits: Limits | None, progress: Progress | None) -> Means:
+        self._check_plugins()
         return Means(
             catalog=self._catalog,
             limits=limits or self._limits,
@@ -285,6 +289,13 @@ class Client(Projects):
             store=self._store.home,
             offline=self._offline,
         )
+
+    def _check_plugins(self) -> None:
+        """Before anything is fetched or installed: what is missing may be what would have refused it."""
+        check_named(self._selection, self._catalog.plugins)
+        if not self._has_told:
+            self._has_told = True
+            tell_broken(self._catalog.plugins)
 
 
 class _Store:
@@ -314,7 +325,3 @@ def _absolute(dest: StrPath) -> Path:
     except OSError as error:
         shown = printable(os.fspath(dest), 1000)
         raise install_error(error, f"{shown} is relative, and the current directory cannot be found") from error
-
-
-def _catalog(selection: plugins.Selection, own: Sequence[object]) -> catalog.Catalog:
-    return catalog.build(plugins.load(selection, own))

@@ -8,6 +8,7 @@ plugins are compared with each other. So entry points are loaded one by one, eac
 from __future__ import annotations
 
 import importlib
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -30,6 +31,8 @@ from getmodules.values import field, replace, valueclass
 
 if TYPE_CHECKING:
     from pluggy import PluginManager
+
+_log = logging.getLogger("getmodules")
 
 #: What each hook offers, by hook name: the attribute names without which an offer is refused at load time.
 REQUIRED: dict[str, tuple[str, ...]] = {
@@ -110,6 +113,27 @@ def load(selection: Selection, programs_own: Sequence[object] = ()) -> tuple[Plu
         plugin = Plugin(name=printable(_name_of(own)), distribution=OF_THE_PROGRAM, version="")
         plugins.append(_load_one(plugin, partial(_itself, own)))
     return tuple(plugins)
+
+
+def check_named(selection: Selection, plugins: Sequence[Plugin]) -> None:
+    """Whoever names a plugin relies on it: a policy that is missing would let everything through without a word."""
+    for name in sorted(selection.only or ()):
+        named = [one for one in plugins if _comparable(name) in (_comparable(one.name), _comparable(one.distribution))]
+        if not named:
+            raise ConfigError(
+                f"GETMODULES_PLUGINS names {printable(name)!r}, and there is no such plugin",
+                hint="getmodules plugins lists those that are installed",
+            )
+        for plugin in named:
+            if plugin.error is not None:
+                raise type(plugin.error)(plugin.error.message, hint=plugin.error.hint) from plugin.error
+
+
+def tell_broken(plugins: Iterable[Plugin]) -> None:
+    """Nobody has named them, so the work goes on; but what they bring may be a policy."""
+    for plugin in plugins:
+        if plugin.error is not None:
+            _log.warning("%s; what it brings is missing (%s)", plugin.error.message, plugin.error.hint)
 
 
 def _comparable(name: str) -> str:

@@ -19,6 +19,7 @@ from getmodules import (
     NetworkError,
     PluginConflictError,
     PluginContractError,
+    PluginError,
     PluginLoadError,
     UnknownSchemeError,
     UnsafeContentError,
@@ -936,6 +937,59 @@ def test_the_environment_lets_only_these_in(three: Site, value: str | None, expe
         assert f"plugin {left_out!r} ({left_out}-plugin 1.0) brings it, and is switched off: {why}" in (
             error.hint or ""
         )
+
+
+A_POLICY = """
+class Policy:
+    name = "policy"
+    gates = ("tree",)
+    def verify(self, gate, subject, demands, context):
+        raise VerificationError("no")
+@hookimpl
+def getmodules_verifiers():
+    return (Policy(),)
+"""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("import there_is_no_such_module", id="missing import"),
+        pytest.param(A_POLICY.replace("verifiers", "verifier"), id="misspelt hook"),
+        pytest.param(A_POLICY.replace('("tree",)', '("no-such-gate",)'), id="wrong offer"),
+        pytest.param(A_POLICY.replace("return (Policy(),)", "raise ValueError"), id="hook that raises"),
+    ],
+)
+def test_whoever_names_a_plugin_relies_on_it(
+    source: str, site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It may be the policy that would have refused; found by itself, it is loudly missing."""
+    (tmp_path / "source").mkdir()
+    site.add("acme-plugin", source)
+    client = site.client(environ={"GETMODULES_PLUGINS": "acme_plugin"})
+    for call in (client.get, client.resolve):
+        arguments = (str(tmp_path / "source"), tmp_path / "dest")[: 2 if call == client.get else 1]
+        with pytest.raises(PluginError) as caught:
+            call(*arguments)
+        assert WHO in caught.value.message
+        assert caught.value.hint
+    assert not (tmp_path / "dest").exists()
+    assert client.detect("./x", base=tmp_path).package.getter == "file"
+    assert caplog.text == ""
+    by_itself = site.client()
+    for name in ("one", "two"):
+        by_itself.get(str(tmp_path / "source"), tmp_path / name)
+    assert caplog.text.count("what it brings is missing") == 1
+    assert WHO in caplog.text
+
+
+def test_a_plugin_that_is_named_and_not_there(three: Site, tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    client = three.client(environ={"GETMODULES_PLUGINS": "a,nosuch"})
+    error = refusal(ConfigError, "config", client.get, str(tmp_path / "source"), tmp_path / "dest")
+    assert "'nosuch'" in error.message
+    assert "getmodules plugins" in (error.hint or "")
+    three.client(environ={"GETMODULES_PLUGINS": "a,B_plugin"}).get(str(tmp_path / "source"), tmp_path / "dest")
 
 
 @pytest.mark.parametrize("name", ["a", "a-plugin", "A_Plugin"])

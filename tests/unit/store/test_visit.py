@@ -239,7 +239,7 @@ def test_what_a_room_of_a_read_only_store_has_is_copied(root: Path, tmp_path: Pa
             (room / "link").symlink_to("/etc/passwd")
         visit.furnish("key", place)
         assert os.listdir(place) == []  # the room itself can be worked in
-    with Visit(Home(root, writable=False), PrivateRooms()) as visit:
+    with Visit(Home(root=root, writable=False), PrivateRooms()) as visit:
         visit.furnish("other", other)
         assert os.listdir(other) == []
         visit.furnish("key", place)
