@@ -19,8 +19,8 @@ from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.oserrors import install_error
 from getmodules.pipeline import install, reported, resolve_address
-from getmodules.ports import Context
 from getmodules.plugins import check_named, load, tell_broken
+from getmodules.ports import Context
 from getmodules.privatedir import Sweeper
 from getmodules.privaterooms import PrivateRooms
 from getmodules.progress import Progress

@@ -7,12 +7,14 @@ the directory's descriptor are safe, and no directory needs a descriptor of its 
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from getmodules.errors import UnsafeContentError
+from getmodules.errors import GetModulesError, UnsafeContentError
 from getmodules.openflags import NEW, READ_NO_LINK
 from getmodules.oserrors import install_error
 from getmodules.redact import printable
@@ -20,6 +22,10 @@ from getmodules.redact import printable
 DIRECTORY_MODE = 0o755
 _FILE_MODES = (0o644, 0o755)
 _READ_BYTES = 256 << 10
+#: What this process has open. Windows has no such thing.
+_OPEN = "/dev/fd"
+#: What a name is that no file of this system can have.
+_NO_NAME = frozenset({errno.ENAMETOOLONG, errno.EILSEQ})
 
 
 class Ground:
@@ -33,39 +39,55 @@ class Ground:
         self._needs_chmod: dict[int, bool] = {}
         self._directory_needs_chmod: bool | None = None
 
-    def create_file(self, path: str, *, executable: bool) -> int:
-        """A descriptor for what is written piece by piece; it belongs to the caller."""
+    def create_file(self, path: str, descriptors: list[int], *, executable: bool) -> None:
+        """A file that is written piece by piece: its descriptor joins ``descriptors``, which the caller closes."""
         mode = _FILE_MODES[executable]
         try:
-            descriptor = os.open(self._prefix + path, os.O_WRONLY | NEW, mode, dir_fd=self._dir_fd)
-            try:
-                if self._needs_chmod.get(mode) is not False:
-                    self._correct_mode(descriptor, mode)
-            except BaseException:
-                os.close(descriptor)
-                raise
+            descriptors.append(os.open(self._prefix + path, os.O_WRONLY | NEW, mode, dir_fd=self._dir_fd))
+            if self._needs_chmod.get(mode) is not False:
+                self._correct_mode(descriptors[-1], mode)
         except OSError as error:
-            raise install_error(error, f"cannot create {printable(path)!r}") from error
+            raise _not_made(error, "file", path) from error
         except UnicodeEncodeError:
             raise _unwritable(path) from None
-        return descriptor
+        except BaseException:
+            self._close_lost(path, descriptors)
+            raise
 
     def write_file(self, path: str, data: bytes, executable: bool) -> None:
         """A whole small file in three system calls: this is where the time of most packages goes."""
         mode = _FILE_MODES[executable]
+        descriptor = None
         try:
-            descriptor = os.open(self._prefix + path, os.O_WRONLY | NEW, mode, dir_fd=self._dir_fd)
             try:
+                descriptor = os.open(self._prefix + path, os.O_WRONLY | NEW, mode, dir_fd=self._dir_fd)
                 if self._needs_chmod.get(mode) is not False:
                     self._correct_mode(descriptor, mode)
                 if data and (written := os.write(descriptor, data)) != len(data):
                     write_all(descriptor, data[written:])
             finally:
-                os.close(descriptor)
+                if descriptor is not None:
+                    os.close(descriptor)
         except OSError as error:
-            raise install_error(error, f"cannot write {printable(path)!r}") from error
+            raise _not_made(error, "file", path) from error
         except UnicodeEncodeError:
             raise _unwritable(path) from None
+        except BaseException:
+            if descriptor is None:
+                self._close_lost(path, ())
+            raise
+
+    def _close_lost(self, path: str, known: Collection[int]) -> None:
+        """An interrupt may come when a file is open already, and nobody has its descriptor yet.
+
+        The file is our own and private: whatever has it open, besides ``known``, is what got lost.
+        """
+        with suppress(OSError):
+            lost = os.stat(self._prefix + path, dir_fd=self._dir_fd, follow_symlinks=False)
+            for descriptor in map(int, os.listdir(_OPEN)):
+                with suppress(OSError):  # that of the listing itself, for one, is closed by now
+                    if descriptor not in known and os.path.samestat(os.fstat(descriptor), lost):
+                        os.close(descriptor)
 
     def _correct_mode(self, descriptor: int, mode: int) -> None:
         if mode not in self._needs_chmod:
@@ -83,7 +105,7 @@ class Ground:
             if self._directory_needs_chmod:
                 os.chmod(place, DIRECTORY_MODE, dir_fd=self._dir_fd)
         except OSError as error:
-            raise install_error(error, f"cannot create the directory {printable(path)!r}") from error
+            raise _not_made(error, "directory", path) from error
         except UnicodeEncodeError:
             raise _unwritable(path) from None
 
@@ -91,7 +113,7 @@ class Ground:
         try:
             os.symlink(target, self._prefix + path, to_directory, dir_fd=self._dir_fd)
         except OSError as error:
-            raise install_error(error, f"cannot create the link {printable(path)!r}") from error
+            raise _not_made(error, "link", path) from error
         except UnicodeEncodeError:
             raise _unwritable(path) from None
 
@@ -117,6 +139,12 @@ def write_all(descriptor: int, data: bytes) -> None:
         rest = memoryview(data)[written:]
         while rest:
             rest = rest[os.write(descriptor, rest) :]
+
+
+def _not_made(error: OSError, what: str, path: str) -> GetModulesError:
+    if error.errno in _NO_NAME:
+        return _unwritable(path)
+    return install_error(error, f"cannot create the {what} {printable(path)!r}")
 
 
 def _unwritable(path: str) -> UnsafeContentError:

@@ -85,9 +85,9 @@ class Place:
             self.ground.make_directory(directory)
             self.entries[directory] = Entry(MemberPath(directory), Kind.DIRECTORY, 0, False, None)
 
-    def create_file(self, path: str, *, executable: bool) -> int:
+    def create_file(self, path: str, descriptors: list[int], *, executable: bool) -> None:
         self._make_room(path)
-        return self.ground.create_file(path, executable=executable)
+        self.ground.create_file(path, descriptors, executable=executable)
 
     def write_file(self, path: MemberPath, data: bytes, digest: bytes, executable: bool, hand: Hand | None) -> None:
         """A small file, in one go; where it is worth it by ``hand``, into directories that are there already."""

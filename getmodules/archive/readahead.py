@@ -29,7 +29,11 @@ def ahead(pieces: Iterable[bytes]) -> Generator[bytes]:
         queue.put(None)
 
     thread = threading.Thread(target=produce, name="getmodules-read", daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:  # the system gives no more of them
+        yield from pieces
+        return
     try:
         while (piece := queue.get()) is not None:
             yield piece

@@ -192,7 +192,7 @@ class _Writer:
         sink = FileSink(path, descriptors)
         try:
             for place, relative in wanted:
-                descriptors.append(place.create_file(relative, executable=executable))
+                place.create_file(relative, descriptors, executable=executable)
             size = self._share(content, sink, wanted)
             if size is None:
                 size = self._pour(content, announced, path, sink, [place for place, _ in wanted])
@@ -283,8 +283,10 @@ class _Writer:
             raise self._no_hardlink(member, "that is no earlier file of the package", None)
         place.count_bytes(source.size)
         self._hand.wait()
-        copy = FileSink(relative, [place.create_file(relative, executable=source.executable)])
+        descriptors: list[int] = []
+        copy = FileSink(relative, descriptors)
         try:
+            place.create_file(relative, descriptors, executable=source.executable)
             for chunk in place.ground.read_back(source.path):
                 copy.put(chunk)
                 self._advance(len(chunk))

@@ -7,10 +7,12 @@ from contextlib import suppress
 
 from getmodules.cli.interrupt import Interrupted
 from getmodules.cli.render import Console, OutputError, ReaderGoneError, whole
-from getmodules.errors import GetModulesError
+from getmodules.errors import GetModulesError, InstallError
 
 #: What a shell reports of a program that SIGINT or SIGPIPE ended.
 INTERRUPTED = 130
+#: Python's own words.
+_NO_THREAD = "can't start new thread"
 READER_GONE = 141
 
 
@@ -27,6 +29,7 @@ def conclude(error: BaseException, console: Console) -> int:
 
 
 def _tell(error: BaseException, console: Console) -> int:
+    error = _interrupt_behind(error) or error
     if isinstance(error, SystemExit):  # argparse, after it showed its help
         return error.code if isinstance(error.code, int) else 0
     if isinstance(error, ReaderGoneError):
@@ -42,6 +45,14 @@ def _tell(error: BaseException, console: Console) -> int:
     return error.exit_code
 
 
+def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
+    """Before 3.12 Python turns what is raised while a class is made into a RuntimeError, an interrupt as well."""
+    cause = error.__cause__
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__
+    return cause
+
+
 def _as_data(error: Mapping[str, str | None], console: Console) -> None:
     if console.json:
         with suppress(
@@ -50,9 +61,14 @@ def _as_data(error: Mapping[str, str | None], console: Console) -> None:
             console.json_line({"error": error})
 
 
-def _unexpected(error: BaseException, console: Console) -> InternalError:
+def _unexpected(error: BaseException, console: Console) -> GetModulesError:
     from getmodules.redact import printable, redact
 
+    if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
+        return InstallError(
+            "this machine gives us no more threads",
+            hint="allow more processes: ulimit -u, or the limit of the container (pids)",
+        )
     if console.verbose:
         import traceback
 

@@ -27,6 +27,19 @@ def test_every_piece_is_worked_on_in_order(at_once: int) -> None:
     assert done == PIECES
 
 
+def test_without_threads_it_is_done_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    done: list[bytes] = []
+    with Behind(done.append, at_once=1500) as behind:
+        for number, piece in enumerate(PIECES):
+            behind.put(piece)
+            assert len(done) == number + 1
+    assert done == PIECES
+
+
 def test_little_is_worked_on_in_the_same_thread() -> None:
     threads: list[threading.Thread] = []
     with Behind(lambda piece: threads.append(threading.current_thread()), at_once=1500) as behind:

@@ -117,3 +117,23 @@ def test_what_waits_is_not_done_after_a_stop() -> None:
     hand.stop()
     assert 2 not in done
     assert not writers()
+
+
+def test_without_threads_one_does_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some containers let us have few."""
+
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    hand, done = Hand(), list[int]()
+    for number in range(100):
+        hand.give(partial(done.append, number), 10)
+    for number in range(100, 200):
+        hand.share(partial(done.append, number), 10)
+    hand.wait()
+    assert done == list(range(200))
+    with pytest.raises(BoomError):
+        for _ in range(100):
+            hand.give(boom, 10)
+    hand.stop()

@@ -22,6 +22,15 @@ def test_pieces_come_in_their_order() -> None:
     assert not readers()
 
 
+def test_without_threads_they_come_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    pieces = [b"%d" % n for n in range(10)]
+    assert list(ahead(pieces)) == pieces
+
+
 def test_a_failure_comes_after_what_was_good() -> None:
     def failing() -> Iterator[bytes]:
         yield b"good"

@@ -170,3 +170,25 @@ class OnceImpatient(io.StringIO):
         if not self.asked:
             self.asked = True
             raise Interrupted(signal.SIGTERM)
+
+
+@pytest.mark.parametrize("deep", [1, 3])
+def test_an_interrupt_that_python_wrapped_is_one(deep: int) -> None:
+    """What is raised while a class is made is a RuntimeError before Python 3.12."""
+    error: BaseException = Interrupted(signal.SIGTERM)
+    for kind in (RuntimeError, ValueError, PluginLoadError)[:deep]:
+        wrapped = kind("Error calling __set_name__")
+        wrapped.__cause__ = error
+        error = wrapped
+    code, _, err = _conclude(error)
+    assert (code, err) == (143, "interrupted\n")
+    late = InstallError("cannot clean up")
+    late.__context__ = Interrupted(signal.SIGTERM)  # what happened meanwhile is news of its own
+    assert _conclude(late)[0] == 1
+
+
+def test_no_more_threads_are_no_bug() -> None:
+    code, out, err = _conclude(RuntimeError("can't start new thread"), json_wanted=True)
+    assert code == 1
+    assert json.loads(out)["error"]["code"] == "install"
+    assert "ulimit -u" in err
