@@ -24,7 +24,13 @@ from getmodules.limits import Limits
 _MOST_TAGS: Final = 16
 _MOST_ODD_TAGS: Final = 16
 _BAD_REVISION = re.compile(r"fatal: bad revision '([0-9a-f]+)'")
+_OTHER_HASH = re.compile(
+    # The last is of the helper for HTTP, about the line in which it is told the id that we want.
+    r"mismatched algorithms|support this repository's object format|expected sha/ref, got '([0-9a-f]{40,64}) \1'"
+)
+_PLAIN_FILES: Final = "dumb http transport"
 _WANTED_REF: Final = "wanted"
+_BESIDE: Final = "beside"
 #: Only what is there already may be built upon; git 2.39 dies when it looks for more in a filtered store.
 _BLOBS_ONLY: Final = (("fetch.negotiationAlgorithm", "noop"),)
 
@@ -75,7 +81,7 @@ class Fetcher:
         if done.code == 0:
             store.complete(aim.commit, self._connection.kind)
             return True
-        if not refuses_commit(done.said):
+        if _OTHER_HASH.search(done.said) or not refuses_commit(done.said):
             raise self._failed(done, aim)
         if aim.ref is not None:
             done = self._fetch(store, shallow, (f"+{aim.ref}:{REFS}/{_WANTED_REF}",))
@@ -95,14 +101,18 @@ class Fetcher:
         if done.code != 0:
             raise self._failed(done, aim)
         if not self._has(store, aim.commit):
-            raise self.no_commit(aim.commit)
+            raise self.no_commit(aim.commit) if store.bytes() else self._nothing(aim.commit)
         store.complete(aim.commit, self._connection.kind)
 
-    def commits(self, store: Store, refs: Refs) -> None:
-        """All branches and tags, commits alone where the server can filter."""
+    def commits(self, store: Store, refs: Refs, short: str) -> None:
+        """All branches and tags, and whatever else ``short`` may be the beginning of: commits alone where the server
+        can filter."""
+        refspecs = [f"+refs/heads/*:{REFS}/heads/*", f"+refs/tags/*:{REFS}/tags/*"]
+        refspecs += [f"+{name}:{REFS}/{_BESIDE}/{number}" for number, name in enumerate(refs.beside(short))]
         left_out: list[str] = []
         for _ in range(_MOST_ODD_TAGS):
-            done = self._fetch(store, (), (f"+refs/heads/*:{REFS}/heads/*", f"+refs/tags/*:{REFS}/tags/*", *left_out))
+            # Of a shallow repository there is no more than it has; without this git takes nothing of it.
+            done = self._fetch(store, ("--update-shallow",), (*refspecs, *left_out))
             if done.code == 0:
                 return
             # A tag of a tree: git asks for it, and misses it, since the filter leaves it out.
@@ -120,10 +130,30 @@ class Fetcher:
             raise self._failed(done, None)
         return done.code == 0
 
+    def speaks_git(self, store: Store, commit: str) -> bool:
+        """Whether git is at the other end, and not a web server with files, or with a page. ``commit`` is one that is
+        not there: the answer to that tells, also of an empty repository."""
+        done = self._fetch(store, ("--depth", "1"), (f"+{commit}:{REFS}/{commit}",))
+        return _PLAIN_FILES not in done.said
+
     def no_commit(self, commit: str) -> NotFoundError:
         return NotFoundError(
             f"{self._connection.remote.shown} has no commit {commit}",
             hint="was it pushed, and is it the right repository?",
+        )
+
+    def _nothing(self, commit: str) -> NotFoundError:
+        return NotFoundError(
+            f"{self._connection.remote.shown} has no commit {commit}, nor any other",
+            hint="is it a repository, and is the address right?",
+        )
+
+    def _other_hash(self, commit: str) -> NotFoundError:
+        theirs, digits = ("sha256", 64) if len(commit) == 40 else ("sha1", 40)
+        return NotFoundError(
+            f"{self._connection.remote.shown} has no commit {commit}: it names its commits by {theirs}, with {digits} "
+            f"digits, and this has {len(commit)}",
+            hint=f"write all {digits} digits; a submodule has the kind of hash that the repository around it has",
         )
 
     def _lost(self, aim: Aim) -> CorruptArchiveError:
@@ -162,6 +192,8 @@ class Fetcher:
             store.for_reading()
 
     def _failed(self, done: Done, aim: Aim | None) -> GetModulesError:
+        if aim is not None and _OTHER_HASH.search(done.said):
+            return self._other_hash(aim.commit)
         if aim is not None and knows_no_commit(done.said):
             # What it has just named itself, and cannot give, is broken there.
             return self.no_commit(aim.commit) if aim.ref is None else self._lost(aim)

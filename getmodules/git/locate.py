@@ -20,8 +20,13 @@ from getmodules.git.store import Kind, Store
 from getmodules.ports import Context
 from getmodules.redact import printable
 
-#: Not a repository, and nothing can be put there.
-_NOWHERE = Path(os.devnull) / "none"
+#: Not a repository, and nobody else can make one there: no command line shows this name, and below the root not many
+#: may write. What it lies in exists, since git looks for its real path where the user's configuration has an
+#: ``includeIf "gitdir:…"``, and dies where there can be none.
+_NOWHERE = Path(os.path.abspath(os.sep), f"getmodules-{os.urandom(8).hex()}")
+
+#: No repository has it. One of 64 digits is not needed: who refuses it for that speaks git.
+_NO_COMMIT = "1" * 40
 
 #: Who wants all refs has them one round trip earlier without version 2, which must be asked for them.
 _ALL_AT_ONCE = (("protocol.version", "0"),)
@@ -29,7 +34,7 @@ _ALL_AT_ONCE = (("protocol.version", "0"),)
 
 class Located(NamedTuple):
     commit: str
-    #: The ref that leads to it, by its full name; where it was named by its id there is none.
+    #: The ref that leads to it, by its full name; of one that was named by its id mostly none is known.
     ref: str | None = None
 
 
@@ -49,12 +54,12 @@ def locate(remote: Remote, ref: str | None, context: Context) -> Located:
         return Located(found.commit, found.name)
     assert ref is not None  # HEAD is found, or an error
     short = short_commit(ref)
-    if short is None:
+    if short is None or len(short) > refs.id_length:
         raise refs.missing(ref)
     found_id = context.once(("git commit", remote, short), lambda: _complete(remote, short, refs, Git(context)))
     if found_id is None:
         raise refs.missing(ref)
-    return Located(found_id)
+    return Located(found_id, refs.name_of(found_id))
 
 
 def refs_of(remote: Remote, context: Context) -> Refs:
@@ -69,7 +74,24 @@ def _list(remote: Remote, git: Git) -> Refs:
         if done.code != 0:
             git.check_version(connection.environment(directory))
             raise failure(done.said, connection.story("git ls-remote of"))
-        return Refs.parse(done.output)
+        refs = Refs.parse(done.output)
+    if not refs.ids:
+        _check_speaks_git(remote, git)
+    return refs
+
+
+def _check_speaks_git(remote: Remote, git: Git) -> None:
+    """Raise where no git is at the other end. A web page whose last line does not end, and an answer without content,
+    are an empty list to git: it takes them for a repository of plain files."""
+    context = git.context
+    with context.workshop(workshop_key(remote)) as directory, connected(remote, git, directory) as connection:
+        store = Store(directory, Kind.TIP, len(_NO_COMMIT))
+        store.prepare()
+        if not Fetcher(git, connection, Budget(context.limits)).speaks_git(store, _NO_COMMIT):
+            raise NotFoundError(
+                f"{remote.shown}: there is no repository: the server answers, but not as git does, and lists nothing",
+                hint="is the address right? Who has not signed in is often shown a page instead",
+            )
 
 
 @contextmanager
@@ -89,7 +111,7 @@ def _complete(remote: Remote, short: str, refs: Refs, git: Git) -> str | None:
         store = Store(directory, Kind.COMMITS, refs.id_length)
         # An older one is of no use: git dies where a tag leads to what the filter left out.
         store.wipe()
-        Fetcher(git, connection, Budget(context.limits)).commits(store, refs)
+        Fetcher(git, connection, Budget(context.limits)).commits(store, refs, short)
         return _only_match(store, short, git, connection)
 
 

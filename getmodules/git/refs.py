@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import islice
 from typing import Final, NamedTuple
 
 from getmodules.errors import FetchError, NotFoundError
@@ -17,8 +18,10 @@ _SHORT = re.compile(r"[0-9A-Fa-f]{7,63}", re.ASCII)
 _PEELED: Final = "^{}"
 #: How git completes a short name, the first that is there wins (gitrevisions(7)).
 _RULES: Final = ("{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD")
+_BRANCHES_AND_TAGS: Final = ("refs/heads/", "refs/tags/")
 _COMPARED = 5_000
 _NAMED = 5
+_MOST_ALIKE: Final = 16
 
 
 class Found(NamedTuple):
@@ -76,6 +79,19 @@ class Refs:
     def tags(self) -> list[str]:
         return [name.removeprefix("refs/tags/") for name in self.ids if name.startswith("refs/tags/")]
 
+    def beside(self, short: str) -> list[str]:
+        """Which refs lead to commits that no branch and no tag may lead to, where ``short`` is to be completed: HEAD,
+        which may be detached, and one for each listed id that begins so (a forge lists its pull requests)."""
+        alike = {self._peel(name): name for name in self.ids if _is_odd(name) and self._peel(name).startswith(short)}
+        head = [name for name in self.ids if name == "HEAD"]
+        # So many would need a miracle, or somebody who makes them: then it is ambiguous after a few.
+        return list(dict.fromkeys((*head, *islice(alike.values(), _MOST_ALIKE))))
+
+    def name_of(self, commit: str) -> str | None:
+        """A ref that leads to ``commit``, HEAD only where there is no other."""
+        names = sorted(self.ids, key=lambda name: name == "HEAD")
+        return next((name for name in names if self._peel(name) == commit), None)
+
     def _head(self) -> Found:
         if "HEAD" in self.ids:
             name = self.head if self.head in self.ids else "HEAD"
@@ -93,7 +109,9 @@ class Refs:
     def _near(self, ref: str) -> str | None:
         import difflib
 
-        short = [name.removeprefix("refs/tags/").removeprefix("refs/heads/") for name in self.ids if name != "HEAD"]
+        # A forge lists thousands of pull requests, and what is meant is a branch or a tag.
+        names = sorted((name for name in self.ids if name != "HEAD"), key=_is_odd)
+        short = [name.removeprefix("refs/tags/").removeprefix("refs/heads/") for name in names]
         wanted = ref.removeprefix("refs/").removeprefix("tags/").removeprefix("heads/")
         near = difflib.get_close_matches(wanted, short[:_COMPARED], cutoff=0.5)
         if near:
@@ -103,6 +121,10 @@ class Refs:
             if short
             else None
         )
+
+
+def _is_odd(name: str) -> bool:
+    return not name.startswith(_BRANCHES_AND_TAGS)
 
 
 def full_commit(ref: str | None) -> str | None:

@@ -9,15 +9,19 @@ from pathlib import Path
 import pytest
 
 from getmodules import CorruptArchiveError, LimitExceededError, Limits, NotFoundError
-from getmodules.git.connection import connected
+from getmodules.git.connection import Connection, connected
 from getmodules.git.fetch import Aim, Budget, Fetcher
 from getmodules.git.objects import Objects
+from getmodules.git.process import Done
 from getmodules.git.refs import Refs
 from getmodules.git.remote import Remote
 from getmodules.git.store import Kind, Store
+from getmodules.net.network import ClientNetwork
+from getmodules.net.settings import NetSettings
 from getmodules.url import check_url
 from tests.gitrepos import Repository
 from tests.refusals import refusal
+from tests.servers import replying, serving
 from tests.unit.git.stores import a_git
 
 FILES = {"main.tf": b"# main\n", "sub/a.tf": b"# a\n"}
@@ -35,8 +39,8 @@ def fetcher(repository: Repository, tmp_path: Path) -> Iterator[Fetcher]:
         yield Fetcher(git, connection, Budget(Limits()))
 
 
-def a_store(tmp_path: Path, kind: Kind = Kind.TIP) -> Store:
-    store = Store(tmp_path / "workshop", kind, 40)
+def a_store(tmp_path: Path, kind: Kind = Kind.TIP, digits: int = 40) -> Store:
+    store = Store(tmp_path / "workshop", kind, digits)
     store.prepare()
     return store
 
@@ -97,13 +101,106 @@ def test_commits_alone_and_then_single_files(repository: Repository, fetcher: Fe
     commit = repository.commit_files(FILES)
     blob, other = repository.blob(FILES["main.tf"]), repository.blob(FILES["sub/a.tf"])
     commits = a_store(tmp_path, Kind.COMMITS)
-    fetcher.commits(commits, Refs({"refs/heads/main": commit}, {}))
+    fetcher.commits(commits, Refs({"refs/heads/main": commit}, {}), "1234567")
     assert kinds(commits, commit, repository.files(FILES)) == ["commit", "missing"]
     lean = a_store(tmp_path, Kind.LEAN)
     assert fetcher.by_commit(lean, Aim(commit))
     assert kinds(lean, commit, repository.files(FILES), blob) == ["commit", "tree", "missing"]
     assert fetcher.blobs(lean, [blob])
     assert kinds(lean, blob, other) == ["blob", "missing"]
+
+
+def test_commits_that_no_branch_leads_to(repository: Repository, fetcher: Fetcher, tmp_path: Path) -> None:
+    first = repository.commit_files(FILES)
+    detached, pulled, other = (repository.commit(repository.files({name: b"1"}), first) for name in "abc")
+    (repository.path / "HEAD").write_text(detached + "\n")
+    repository.ref("refs/pull/7/head", pulled)
+    repository.ref("refs/pull/8/head", other)
+    refs = Refs({"HEAD": detached, "refs/pull/7/head": pulled, "refs/pull/8/head": other}, {})
+    store = a_store(tmp_path, Kind.COMMITS)
+    fetcher.commits(store, refs, pulled[:9])
+    assert kinds(store, first, detached, pulled, other) == ["commit", "commit", "commit", "missing"]
+
+
+def test_commits_of_a_shallow_repository(repository: Repository, fetcher: Fetcher, tmp_path: Path) -> None:
+    """git takes no ref of such a one unless it is told to."""
+    first = repository.commit_files(FILES)
+    second = repository.commit_files({"main.tf": b"# 2\n"}, first)
+    (repository.path / "shallow").write_text(second + "\n")
+    repository.forget(first)
+    store = a_store(tmp_path, Kind.COMMITS)
+    fetcher.commits(store, Refs({"HEAD": second, "refs/heads/main": second}, {}), second[:9])
+    assert store.ref("heads/main") == second
+
+
+@pytest.mark.parametrize("kind", ["blob", "tree"])
+def test_a_short_id_of_what_is_no_commit(kind: str, repository: Repository, fetcher: Fetcher, tmp_path: Path) -> None:
+    """git asks for it, and misses it where the filter leaves it out."""
+    with (repository.path / "config").open("a", encoding="ascii") as config:
+        config.write("[uploadpack]\n\tallowFilter = true\n")
+    commit = repository.commit_files(FILES)
+    odd = repository.blob(b"1") if kind == "blob" else repository.files({"x": b"1"})
+    repository.ref("refs/odd", odd)
+    store = a_store(tmp_path, Kind.COMMITS)
+    fetcher.commits(store, Refs({"HEAD": commit, "refs/heads/main": commit, "refs/odd": odd}, {}), odd[:9])
+    assert kinds(store, commit) == ["commit"]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "asked", "words"),
+    [
+        pytest.param("sha256", "12" * 20, ("sha256", "64 digits", "has 40"), id="40 digits of 64"),
+        pytest.param("sha1", "12" * 32, ("sha1", "40 digits", "has 64"), id="64 digits of 40"),
+    ],
+)
+@pytest.mark.parametrize("way", ["by_commit", "history"])
+def test_an_id_of_the_other_hash(way: str, algorithm: str, asked: str, words: tuple[str, ...], tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "source.git", algorithm=algorithm)
+    repository.commit_files(FILES)
+    git = a_git()
+    with connected(Remote(check_url(f"file://{repository.path}")), git, tmp_path) as connection:
+        fetch = getattr(Fetcher(git, connection, Budget(Limits())), way)
+        store = a_store(tmp_path, digits=len(asked))
+        error = refusal(NotFoundError, "not-found", fetch, store, Aim(asked))
+    assert all(word in error.message for word in words)
+    assert words[1] in (error.hint or "")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param("fatal: mismatched algorithms: client sha1; server sha256", id="version 2"),
+        pytest.param("fatal: Server does not support this repository's object format", id="version 0"),
+        pytest.param(f"fatal: protocol error: expected sha/ref, got '{'12' * 20} {'12' * 20}'", id="version 0 by HTTP"),
+    ],
+)
+def test_how_git_says_that_the_hash_is_another(
+    said: str, fetcher: Fetcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Connection, "run", lambda *_, **__: Done(128, b"", said))
+    error = refusal(NotFoundError, "not-found", fetcher.by_commit, a_store(tmp_path), Aim("12" * 20, "refs/heads/main"))
+    assert "sha256" in error.message
+
+
+@pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
+def test_an_empty_repository_speaks_git(algorithm: str, tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "source.git", algorithm=algorithm)
+    git = a_git()
+    with connected(Remote(check_url(f"file://{repository.path}")), git, tmp_path) as connection:
+        assert Fetcher(git, connection, Budget(Limits())).speaks_git(a_store(tmp_path), "1" * 40)
+
+
+def test_a_web_page_does_not(tmp_path: Path) -> None:
+    git = a_git(network=ClientNetwork(NetSettings()))
+    with (
+        serving(replying("200 OK", b"<html>", Content_Type="text/html")) as server,
+        connected(Remote(check_url(f"{server.url}/r.git")), git, tmp_path) as connection,
+    ):
+        fetcher = Fetcher(git, connection, Budget(Limits()))
+        assert not fetcher.speaks_git(a_store(tmp_path), "1" * 40)
+        error = refusal(NotFoundError, "not-found", fetcher.history, a_store(tmp_path, Kind.HISTORY), Aim("12" * 20))
+    assert "repository" in (error.hint or "")
+    assert "nor any other" in error.message
 
 
 def test_more_than_may_come(repository: Repository, tmp_path: Path) -> None:

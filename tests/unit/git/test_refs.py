@@ -67,6 +67,57 @@ def test_near_names_are_offered() -> None:
     assert REFS.missing("zzzzzz").hint == "there are, for example: main, both, feature/x, tags/odd, v1"
 
 
+def test_branches_and_tags_are_near_before_pull_requests() -> None:
+    """A forge lists thousands of them, in front of the tags."""
+    pulls = {f"refs/pull/{number}/{end}": A for number in range(3_000) for end in ("head", "merge")}
+    refs = Refs({"HEAD": A, **pulls, "refs/tags/v1.0.0": A, "refs/tags/v1.1.0": A}, {})
+    near = refs.missing("v1.0.1").hint or ""
+    assert "'v1.0.0'" in near
+    assert "'v1.1.0'" in near
+    assert refs.missing("zzzzzz").hint == (
+        "there are, for example: v1.0.0, v1.1.0, refs/pull/0/head, refs/pull/0/merge, refs/pull/1/head"
+    )
+
+
+@pytest.mark.parametrize(
+    ("short", "names"),
+    [
+        pytest.param("aaaaaaa", ["HEAD"], id="HEAD, whatever it is"),
+        pytest.param("ddddddd", ["HEAD", "refs/pull/7/head"], id="a pull request"),
+        pytest.param("bbbbbbb", ["HEAD", "refs/remotes/origin/HEAD"], id="one where there are branches as well"),
+        pytest.param("ccccccc", ["HEAD"], id="tags come anyway"),
+        pytest.param("1234567", ["HEAD"], id="nothing that is listed"),
+    ],
+)
+def test_what_a_short_id_may_be_besides_branches_and_tags(short: str, names: list[str]) -> None:
+    assert REFS.beside(short) == names
+
+
+def test_what_a_short_id_may_be_is_asked_for_once_and_not_without_end() -> None:
+    same = {f"refs/pull/{number}/head": A for number in range(99)}
+    assert Refs(same, {}).beside("aaaaaaa") == ["refs/pull/98/head"]
+    alike = {f"refs/pull/{number}/head": f"aaaaaaa{number:033x}" for number in range(99)}
+    assert len(Refs(alike, {}).beside("aaaaaaa")) == 16
+    assert Refs({"refs/x/tag": B}, {"refs/x/tag": A}).beside("aaaaaaa") == ["refs/x/tag"]
+
+
+@pytest.mark.parametrize(
+    ("commit", "name"),
+    [
+        pytest.param(A, "refs/heads/main", id="a branch before HEAD"),
+        pytest.param(C, "refs/tags/both", id="a tag"),
+        pytest.param(D, "refs/pull/7/head", id="a pull request, and not the object of a tag"),
+        pytest.param("e" * 40, None, id="none"),
+    ],
+)
+def test_the_name_of_a_commit(commit: str, name: str | None) -> None:
+    assert REFS.name_of(commit) == name
+
+
+def test_the_name_of_a_detached_head() -> None:
+    assert Refs({"HEAD": A, "refs/heads/main": B}, {}).name_of(A) == "HEAD"
+
+
 def test_a_detached_head() -> None:
     found = Refs.parse(f"{A}\tHEAD\n{B}\trefs/heads/main\n".encode()).find(None)
     assert found is not None
