@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from urllib.parse import quote
 
+from getmodules.redact import redact_address
 from getmodules.values import valueclass
 
 
@@ -14,6 +15,9 @@ class Argument(NamedTuple):
     value: str
     #: ``name=value`` as it was typed: servers may care about the spelling.
     typed: str
+
+    def __repr__(self) -> str:
+        return f"Argument({_redacted(self.typed)!r})"
 
 
 @valueclass(kw_only=False)
@@ -34,6 +38,9 @@ class Arguments(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self.items_typed)
 
+    def __repr__(self) -> str:
+        return f"Arguments({_redacted(self.query)!r})"
+
     @property
     def query(self) -> str:
         return "&".join(argument.typed for argument in self.items_typed)
@@ -53,3 +60,7 @@ class Arguments(Mapping[str, str]):
 
 
 NO_ARGUMENTS = Arguments()
+
+
+def _redacted(query: str) -> str:
+    return redact_address(f"?{query}").removeprefix("?")

@@ -100,6 +100,9 @@ class Destination:
             empty = next(entries, None) is None
         if empty:
             reason = _mount_at(self.path)
+            if reason is None and _is_current(status):
+                # Replaced, it would leave whoever is in it in a directory that is not there any more.
+                raise self._protected("the current directory", hint="cd .. and name it from there")
         else:
             reason = self._reason_to_keep(status)
             if not self.force:
@@ -123,12 +126,10 @@ class Destination:
                 return f"{name}, or a directory above it"
         return None
 
-    def _protected(self, reason: str) -> InstallError:
-        return InstallError(
-            f"the destination {self.shown} is {reason}",
-            part="protected",
-            hint="choose another destination: --force replaces ordinary directories only",
-        )
+    def _protected(
+        self, reason: str, hint: str = "choose another destination: --force replaces ordinary directories only"
+    ) -> InstallError:
+        return InstallError(f"the destination {self.shown} is {reason}", part="protected", hint=hint)
 
     def replaced_by_something_else(self) -> InstallError:
         return self._protected("not a directory any more: it changed in this moment")
@@ -181,6 +182,13 @@ def _where_people_live() -> Iterator[tuple[str, Path]]:
         yield "the current directory", Path.cwd()
     except FileNotFoundError:
         pass  # it was removed
+
+
+def _is_current(status: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(status, os.stat(os.curdir))
+    except FileNotFoundError:
+        return False  # it was removed
 
 
 def _work_tree_at(path: Path) -> str | None:

@@ -8,7 +8,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
-from getmodules.errors import ContentError
+from getmodules.errors import ConfigError, ContentError
+from getmodules.redact import printable
 
 #: One file: its name with ``/``, and the raw sha256 of its content.
 Named = tuple[str, bytes]
@@ -27,6 +28,14 @@ def h1(files: Iterable[Named]) -> str:
 
 #: Hash schemes over a list of files, by prefix. A new scheme is one more row.
 TREE_SCHEMES: Mapping[str, Callable[[Iterable[Named]], str]] = MappingProxyType({"h1": h1})
+
+
+def tree_scheme(name: str) -> Callable[[Iterable[Named]], str]:
+    if name not in TREE_SCHEMES:
+        raise ConfigError(
+            f"there is no hash scheme {printable(name)!r} for trees", hint=f"schemes: {', '.join(TREE_SCHEMES)}"
+        )
+    return TREE_SCHEMES[name]
 
 
 def link_to_directory_digest(target: str) -> bytes:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from getmodules.deadline import Deadline
-from getmodules.dirhash import TREE_SCHEMES, Named, link_to_directory_digest
+from getmodules.dirhash import Named, link_to_directory_digest, tree_scheme
 from getmodules.errors import UnsafeContentError
 from getmodules.limits import Limits
 from getmodules.localfile import read_file, unreadable
@@ -22,12 +22,12 @@ from getmodules.tree import walk
 
 def hash_tree(path: str | os.PathLike[str], scheme: str = "h1") -> str:
     """The hash of everything below the directory ``path``, dot files included."""
-    return TREE_SCHEMES[scheme](tree_digests(Path(path)))
+    return tree_scheme(scheme)(tree_digests(Path(path)))
 
 
 def hash_zip(path: str | os.PathLike[str], scheme: str = "h1") -> str:
     """The hash of a zip's entries under their raw names; stored directories count as empty files."""
-    return TREE_SCHEMES[scheme](_zip_digests(Path(path)))
+    return tree_scheme(scheme)(_zip_digests(Path(path)))
 
 
 def hash_file(path: str | os.PathLike[str]) -> str:

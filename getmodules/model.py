@@ -56,6 +56,9 @@ class PackageAddress:
     def __str__(self) -> str:
         return str(ModuleAddress(package=self))
 
+    def __repr__(self) -> str:
+        return f"PackageAddress({self.display()!r})"
+
     def display(self) -> str:
         return redact_address(str(self))
 
@@ -76,6 +79,9 @@ class ModuleAddress:
         subdir = f"//{quote(self.subdir, safe=_SUBDIR_SAFE)}" if self.subdir else ""
         query = f"?{package.arguments.query}" if package.arguments else ""
         return f"{force}{package.url}{subdir}{query}"
+
+    def __repr__(self) -> str:
+        return f"ModuleAddress({self.display()!r})"
 
     def display(self) -> str:
         return redact_address(str(self))

@@ -17,7 +17,8 @@ class Progress:
     """What is going on, as method calls that do nothing; override what you want to see.
 
     ``package`` is the redacted address of a package and tells parallel ones apart. Calls come from the thread
-    that works on it. An exception raised in here cancels the operation and leaves nothing behind.
+    that works on it. An exception raised in here cancels the operation and leaves nothing behind; raised in
+    :meth:`finished` it goes on to the caller, and undoes nothing: all is over then.
     """
 
     #: Whether a call may wait for another thread. Where none ever does, packages side by side are faster.

@@ -9,8 +9,7 @@ from contextlib import nullcontext
 from getmodules.arriving import Arriving
 from getmodules.behind import Behind
 from getmodules.digest import Digest
-from getmodules.errors import DigestMismatchError, GetModulesError, NetworkError
-from getmodules.limits import Limits
+from getmodules.errors import DigestMismatchError, GetModulesError, LimitExceededError, NetworkError
 from getmodules.model import FEW_BYTES, Archive, Blob
 from getmodules.oserrors import translated
 from getmodules.ports import Context
@@ -89,7 +88,9 @@ def read_small(blob: Blob, limit: int, context: Context) -> bytes:
         for chunk in received(blob, context):
             room -= len(chunk)
             if room < 0:
-                raise Limits(download_bytes=limit).exceeded("download_bytes", "the checksum file")
+                raise LimitExceededError(
+                    f"the checksum file has more than {limit:,} bytes", part="metadata", hint="this bound is fixed"
+                )
             pieces.append(bytes(chunk))
     return b"".join(pieces)
 

@@ -49,6 +49,9 @@ class Url(NamedTuple):
         port = f":{self.port}" if self.port is not None else ""
         return f"{self.scheme}://{user}{self.host}{port}{self.path}"
 
+    def __repr__(self) -> str:
+        return f"Url({redact_address(str(self))!r})"
+
     def local_path(self) -> Path:
         """What the path means on this machine."""
         path = os.fsdecode(unquote_to_bytes(self.path))

@@ -19,7 +19,7 @@ from getmodules.archive.paths import decode_name
 from getmodules.archive.readahead import ahead
 from getmodules.archive.refusals import ambiguous, corrupt, not_this, unsupported
 from getmodules.archive.source import opened, pieces
-from getmodules.archive.tarextensions import EXTENSION_BYTES, Extensions
+from getmodules.archive.tarextensions import EXTENSION_BYTES, SPARSE_HINT, Extensions
 from getmodules.limits import metadata_exceeded
 from getmodules.model import Archive, Kind, Member
 from getmodules.ports import Context
@@ -210,6 +210,9 @@ class _Reader:
         kind = header.type
         if kind in _REGULAR and not (name.endswith("/") and kind != b"7"):
             return Member(name, _FILE, size, _is_executable(header.mode), partial(self._content, size))
+        if kind in _UNSUPPORTED:
+            hint = SPARSE_HINT if kind == b"S" else None
+            raise unsupported(f"{printable(name)!r} in the tar is {_UNSUPPORTED[kind]}", hint=hint)
         if size:
             raise ambiguous(f"{printable(name)!r} in the tar is no file but has content")
         if kind in _REGULAR or kind == _DIRECTORY:
@@ -219,8 +222,8 @@ class _Reader:
             return Member(name, Kind.SYMLINK if kind == _SYMLINK else Kind.HARDLINK, target=target)
         if kind in _SPECIAL:
             return Member(name, Kind.SPECIAL)
-        what = _UNSUPPORTED.get(kind, f"of the unknown type {printable(kind.decode('latin-1'))!r}")
-        raise unsupported(f"{printable(name)!r} in the tar is {what}")
+        unknown = printable(kind.decode("latin-1"))
+        raise unsupported(f"{printable(name)!r} in the tar is of the unknown type {unknown!r}")
 
     def _content(self, size: int) -> Iterable[bytes]:
         whole = self._stream.whole(size)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from getmodules.archive.refusals import ambiguous, corrupt, unsupported
 from getmodules.limits import metadata_exceeded
 
+SPARSE_HINT = "pack it again: with GNU tar without --sparse, with bsdtar with --no-read-sparse"
+
 #: One header; GNU tar and bsdtar write a few hundred bytes, extended attributes some kilobytes more.
 EXTENSION_BYTES = 1 << 20
 #: In front of one member: PAX, global PAX, a long name, a long target.
@@ -54,7 +56,7 @@ class Extensions:
     def _add_pax(self, kind: bytes, records: dict[bytes, bytes]) -> None:
         for key, value in records.items():
             if key.startswith(b"GNU.sparse."):
-                raise unsupported("the tar has a sparse file", hint="pack it again without --sparse")
+                raise unsupported("the tar has a sparse file", hint=SPARSE_HINT)
             if key not in _MEANINGFUL:
                 continue
             if key == b"hdrcharset":

@@ -70,7 +70,10 @@ def entry() -> int:
     gc.set_threshold(50_000, 20, 20)
     try:
         with interrupt.raised():
-            return main(sys.argv[1:], Console.of_process())
+            console = Console.of_process()
+            # What a plugin prints is a message: our data alone stand on standard output.
+            sys.stdout = sys.stderr
+            return main(sys.argv[1:], console)
     except interrupt.Interrupted as late:  # everything was done and told, and then it came
         return late.exit_code
     finally:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.commandline import COMMAND, PATIENCE, environment, make_slow_plugin, run, run_on_terminal
+from tests.commandline import COMMAND, PATIENCE, environment, make_plugin, make_slow_plugin, run, run_on_terminal
 
 
 @pytest.fixture
@@ -168,3 +169,37 @@ def test_bytes_that_are_no_text(env: dict[str, str], here: Path) -> None:
     assert [list(each)[:2] for each in result.objects][:2] == [["source", "error"]] * 2
     assert result.objects[2]["address"] == "file:///b"
     assert "Traceback" not in result.err
+
+
+def test_what_a_plugin_prints_is_no_data(tmp_path: Path) -> None:
+    """At import and at work, also while another one does the work."""
+    make_plugin(tmp_path / "site", "getmodules-loud", _LOUD)
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "main.tf").touch()
+    env = environment(PYTHONPATH=str(tmp_path / "site"))
+    for source in ("loud://x", "./source"):
+        done = subprocess.run(
+            [COMMAND, "get", source, f"dest-{len(source)}", "--json"],
+            cwd=tmp_path, env=env, capture_output=True, text=True, timeout=PATIENCE, check=True,
+        )  # fmt: skip
+        assert json.loads(done.stdout)["files"] == 1
+        assert "imported\n" in done.stderr
+        assert ("fetching\n" in done.stderr) is (source == "loud://x")
+
+
+_LOUD = """
+from getmodules import Member, Members, hookimpl
+
+print("imported")
+
+class Getter:
+    schemes = ("loud",)
+
+    def fetch(self, pin, wants, context):
+        print("fetching")
+        return Members((Member("main.tf", open=lambda: (b"1",)),))
+
+@hookimpl
+def getmodules_getters():
+    return [Getter()]
+"""

@@ -247,6 +247,17 @@ def test_without_a_home_the_rest_still_holds(place: Path) -> None:
     check(place / "other", force=True)
 
 
+@pytest.mark.parametrize("force", [False, True], ids=["plain", "force"])
+def test_who_stands_in_an_empty_directory_keeps_it(
+    force: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    error = refused(InstallError, "install/protected", Path("../here"), force=force)
+    assert "current directory" in error.message
+    assert "cd .." in (error.hint or "")
+
+
 @pytest.mark.parametrize("spelled", [".", "..", "../here", "below/.."])
 def test_the_current_directory_and_what_is_above_are_never_replaced(
     spelled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -14,6 +14,7 @@ import getmodules
 from getmodules import AddressError, Client, GetModulesError, UnknownSchemeError, UnsafeContentError, hookimpl
 from getmodules.detection import MAX_ROUNDS, detect_elsewhere
 from getmodules.ports import Shorthand
+from getmodules.url import check_url
 from tests.refusals import refusal, words_of
 from tests.sites import NO_STRANGERS, first_party
 
@@ -522,3 +523,13 @@ def test_an_error_never_shows_a_secret(source: str) -> None:
     assert SECRET not in words_of(error)
     assert SECRET not in json.dumps(error.as_json())
     assert SECRET not in repr(error)
+
+
+def test_no_repr_of_an_address_shows_a_secret() -> None:
+    """Logs and assertions show values that way."""
+    address = first_party().detect(f"https://u:{SECRET}@h/x.zip?token={SECRET}&keep=1")
+    package = address.package
+    for value in (address, package, package.arguments, [*package.arguments.items_typed], check_url(package.url)):
+        assert SECRET not in repr(value)
+    assert "keep=1" in repr(package)
+    assert SECRET in str(address)

@@ -44,7 +44,7 @@ def test_a_checksum_file_is_looked_up_by_name(tmp_path: Path) -> None:
         pytest.param(f"{ZIP_SHA256}  p.zip\n{OTHER_SHA256}  p.zip\n", {}, "verification", id="two that disagree"),
         pytest.param("<html>", {}, "verification", id="a web page"),
         pytest.param("\udcff", {}, "unsupported-content", id="not text"),
-        pytest.param(" " * (1 << 20) + " ", {}, "limit-exceeded/download-bytes", id="too large"),
+        pytest.param(" " * (1 << 20) + " ", {}, "limit-exceeded/metadata", id="too large"),
         pytest.param("x", {"size": 2}, "network", id="truncated"),
     ],
 )

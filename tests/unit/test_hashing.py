@@ -11,7 +11,7 @@ import pytest
 
 import getmodules
 from getmodules.dirhash import h1, link_to_directory_digest
-from getmodules.errors import GetModulesError
+from getmodules.errors import ConfigError, GetModulesError
 from tests.unit.test_dirhash import VECTORS, content_of
 
 DIRECTORIES = [pytest.param(row, id=row["name"]) for row in VECTORS if "files" in row and "h1_dir" in row]
@@ -124,3 +124,10 @@ def test_a_directory_that_becomes_a_link_is_not_followed(tmp_path: Path, monkeyp
     with pytest.raises(GetModulesError) as caught:
         getmodules.hash_tree(tmp_path / "root")
     assert caught.value.code == "fetch/unreadable"
+
+
+@pytest.mark.parametrize("function", [getmodules.hash_tree, getmodules.hash_zip])
+def test_a_scheme_that_there_is_not(function: Any, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        function(tmp_path, scheme="h2")
+    assert "h1" in (caught.value.hint or "")

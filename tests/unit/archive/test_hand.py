@@ -134,6 +134,5 @@ def test_without_threads_one_does_it_all(monkeypatch: pytest.MonkeyPatch) -> Non
     hand.wait()
     assert done == list(range(200))
     with pytest.raises(BoomError):
-        for _ in range(100):
-            hand.give(boom, 10)
+        hand.give(boom, 1 << 20)
     hand.stop()

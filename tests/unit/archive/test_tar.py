@@ -121,6 +121,7 @@ HUGE = LimitExceededError, "limit-exceeded/metadata"
         pytest.param(tar_bytes(T(size=octal(8**10, 12))), BROKEN, id="more than there is"),
         pytest.param(tar_bytes(T(overrule={100: b"garbage!"})), BROKEN, id="mode is no number"),
         pytest.param(tar_bytes(T(type=b"S")), UNSUPPORTED, id="sparse"),
+        pytest.param(tar_bytes(T(type=b"S", data=b"x" * 512)), UNSUPPORTED, id="sparse, with content"),
         pytest.param(tar_bytes(pax({"GNU.sparse.major": "1"}), A), UNSUPPORTED, id="PAX sparse"),
         pytest.param(tar_bytes(pax({"hdrcharset": "EBCDIC"}), A), UNSUPPORTED, id="charset"),
         *(
