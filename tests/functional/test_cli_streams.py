@@ -177,9 +177,9 @@ def test_what_a_plugin_prints_is_no_data(tmp_path: Path) -> None:
     (tmp_path / "source").mkdir()
     (tmp_path / "source" / "main.tf").touch()
     env = environment(PYTHONPATH=str(tmp_path / "site"))
-    for source in ("loud://x", "./source"):
+    for dest, source in (("one", "loud://x"), ("two", "./source")):
         done = subprocess.run(
-            [COMMAND, "get", source, f"dest-{len(source)}", "--json"],
+            [COMMAND, "get", source, dest, "--json"],
             cwd=tmp_path, env=env, capture_output=True, text=True, timeout=PATIENCE, check=True,
         )  # fmt: skip
         assert json.loads(done.stdout)["files"] == 1
