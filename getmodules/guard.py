@@ -24,6 +24,7 @@ _BYTES = (bytes, bytearray, memoryview)
 #: Offers of a hook, names of an offer, demands of an address: a list that has more of them has no end.
 MOST_LISTED = 1_000
 _LONGEST_MESSAGE = 2_000
+_OURS = "getmodules "
 
 _logger = logging.getLogger(__name__)
 
@@ -53,6 +54,8 @@ class Guard(NamedTuple):
             raise
         except GetModulesError as error:
             clean(error)
+            if not self.distribution.startswith(_OURS):
+                error.advise(f"{self} says so")
             raise
         except BaseException as error:  # SystemExit and its kin: a plugin does not end the program
             raise self.raised(where, error) from error

@@ -16,9 +16,9 @@ from getmodules.errors import OfflineError, UnsafeContentError
 from getmodules.git.command import Git
 from getmodules.git.credentials import Access, access, knows_no_password
 from getmodules.git.environment import REMOTE, connecting, environment
-from getmodules.git.failures import Story
 from getmodules.git.process import Done, How, Patience
 from getmodules.git.reach import Reach, reach
+from getmodules.git.reasons import SSHKEY, Story
 from getmodules.git.redirects import are_ours, followed, was_redirected
 from getmodules.git.remote import TRANSPORTS, Remote
 from getmodules.git.rewriting import as_it_is, leads_to_ssh, with_own_login
@@ -94,7 +94,8 @@ class Connection:
 
     def story(self, what: str) -> Story:
         variable = TOKEN_PREFIX + variable_suffix(self.remote.origin) if self.remote.is_web else None
-        return Story(f"{what} {self.remote.shown}", self._offered.offered, variable)
+        offered = self._offered.offered or (SSHKEY if self.remote.sshkey is not None else None)
+        return Story(f"{what} {self.remote.shown}", offered, variable)
 
 
 @contextmanager

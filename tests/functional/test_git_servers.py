@@ -169,6 +169,24 @@ def test_the_users_own_credential_helper(guarded: GitServer, place: Place) -> No
     assert place.files() == FILES
 
 
+@pytest.mark.parametrize("by", ["helper", "netrc"])
+def test_what_git_found_and_the_server_refuses(by: str, guarded: GitServer, place: Place) -> None:
+    if by == "netrc":
+        (place.home / ".netrc").write_text(f"machine 127.0.0.1 login {USER} password wr0ng-p4ss\n")
+    else:
+        helper = place.home / "helper"
+        helper.write_text(f'#!/bin/sh\n[ "$1" = get ] && echo username={USER} && echo password=wr0ng-p4ss\n')
+        helper.chmod(0o755)
+        (place.home / ".gitconfig").write_text(f"[credential]\n\thelper = {shlex.quote(str(helper))}\n")
+    error = place.refused(f"git::{guarded.url}/a.git", AuthenticationError, "authentication")
+    if by == "helper":
+        assert "does not accept the credentials that git found" in error.message
+        assert "expired" in str(error.hint)
+    else:  # what curl finds there, git never hears of
+        assert "none were found that it takes" in error.message
+    assert "wr0ng-p4ss" not in words_of(error)
+
+
 def test_a_helper_that_stores_is_not_told_of_tokens_of_the_environment(guarded: GitServer, place: Place) -> None:
     (place.home / ".gitconfig").write_text("[credential]\n\thelper = store\n")
     token(place, guarded.port)
@@ -413,6 +431,42 @@ def test_a_repository_that_is_not_there(place: Place) -> None:
     with git_http(place.root) as server:
         place.refused(f"git::{server.url}/absent.git", NotFoundError, "not-found")
     place.refused(place.file_url("absent"), NotFoundError, "not-found")
+
+
+#: Each has words that mean something where a program says them.
+NAMES = ["terraform-aws-acm-certificate", "lambda-timeout", "safe.directory", "No%20space%20left%20on%20device"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_name_of_what_is_not_there_says_nothing(name: str, place: Place) -> None:
+    with git_http(place.root) as server, git_daemon(place.root) as daemon:
+        for url in (server.url, daemon, f"file://{place.root}"):
+            place.refused(f"git::{url}/{name}.git", NotFoundError, "not-found")
+        server.behave(status="503 Service Unavailable")
+        place.refused(f"git::{server.url}/{name}.git", NetworkError, "network")
+    place.refused(f"git::{server.url}/{name}.git", NetworkError, "network")
+
+
+@pytest.mark.parametrize("words", ["No space left on device", "certificate", "no\nfatal: No space left on device"])
+def test_what_a_server_says_of_this_machine_does_not_count(words: str, place: Place) -> None:
+    packet = f"ERR {words}\n".encode()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            with suppress(OSError):
+                while True:
+                    client, _ = listener.accept()
+                    with client:
+                        client.recv(1000)
+                        client.sendall(f"{len(packet) + 4:04x}".encode() + packet)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        try:
+            place.refused(f"git::git://127.0.0.1:{listener.getsockname()[1]}/a.git", NetworkError, "network")
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
 
 
 @pytest.mark.parametrize("cut", [0, 1, 200, 5_000])

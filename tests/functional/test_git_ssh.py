@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
-from getmodules import AuthenticationError, NetworkError, NotFoundError
+from getmodules import AuthenticationError, ConfigError, NetworkError, NotFoundError, ToolMissingError
 from tests.gitplaces import Place
 from tests.gitrepos import Gitlink, modules
 from tests.gitservers import SecureShell, ssh_agent, sshd
@@ -124,6 +125,23 @@ def test_a_key_with_a_passphrase_does_not_ask_for_it(
     assert not (place.home / "executed").exists()
 
 
+@pytest.mark.parametrize("what", ["garbage", "the public half", "a key cut short"])
+def test_what_is_no_key(what: str, source: str, server: SecureShell, place: Place, tmp_path: Path) -> None:
+    lines = server.key.read_text().splitlines()
+    key = tmp_path / "none"
+    key.write_text(
+        {
+            "garbage": "xx\n",
+            "the public half": server.key.with_suffix(".pub").read_text(),
+            "a key cut short": "\n".join((*lines[:2], lines[-1], "")),
+        }[what]
+    )
+    place.environ["GIT_SSH_COMMAND"] = server.command(key=False)
+    error = place.refused(f"{source}?sshkey={in_the_address(key)}", ConfigError, "config")
+    assert "Load key" in error.message
+    assert error.hint
+
+
 def evil(place: Place) -> Path:
     program = place.home / "evil"
     program.write_text(f"#!/bin/sh\ntouch {place.home}/executed\necho secret\n")
@@ -149,12 +167,45 @@ def test_a_changed_host_key_fails(source: str, server: SecureShell, place: Place
     other = server.other_key.with_suffix(".pub").read_text()
     hosts.write_text(f"[127.0.0.1]:{server.port} {other}")
     place.environ["GIT_SSH_COMMAND"] = server.command().replace(str(server.known_hosts), str(hosts))
-    place.refused(source, NetworkError, "network/certificate")
+    error = place.refused(source, NetworkError, "network/certificate")
+    assert "somebody may be in the middle" in error.message
+    assert "SHA256:" in error.message
+    assert "ssh-keygen" not in words_of(error), "the way to trust it is not what is said first"
 
 
 def test_a_repository_that_is_not_there(server: SecureShell, place: Place) -> None:
     place.environ["GIT_SSH_COMMAND"] = server.command()
     place.refused(f"git::{server.url}{place.root}/absent.git", NotFoundError, "not-found")
+
+
+@pytest.mark.parametrize("name", ["terraform-aws-acm-certificate", "lambda-timeout", "No space left on device"])
+def test_the_name_of_what_is_not_there_says_nothing(name: str, server: SecureShell, place: Place) -> None:
+    place.environ["GIT_SSH_COMMAND"] = server.command()
+    place.refused(f"git::{server.url}{place.root}/{quote(name)}.git", NotFoundError, "not-found")
+
+
+@pytest.mark.parametrize("command", [None, "nossh", "'/opt/no such/ssh'", "env A=1 nossh"])
+def test_without_ssh(command: str | None, place: Place) -> None:
+    """As in a small container, where git may be without it."""
+    programs = place.home / "bin"
+    programs.mkdir()
+    for name in ("git", "sh", "env"):
+        (programs / name).symlink_to(shutil.which(name) or "")
+    place.environ["PATH"] = str(programs)
+    if command is not None:
+        place.environ["GIT_SSH_COMMAND"] = command
+    error = place.refused("git::ssh://git@127.0.0.1/acme/vpc.git", ToolMissingError, "tool-missing")
+    assert ("GIT_SSH_COMMAND" if command else "openssh-client") in (error.hint or "")
+
+
+def test_a_forge_that_says_why(place: Place) -> None:
+    """What it says over ssh has no mark, and git adds its own end to it."""
+    forge = place.home / "ssh"
+    forge.write_text("#!/bin/sh\necho 'Gitea: Cannot find repository: acme/vpc' >&2\nexit 1\n")
+    forge.chmod(0o755)
+    place.environ["GIT_SSH_COMMAND"] = str(forge)
+    error = place.refused("git::ssh://git@127.0.0.1/acme/vpc.git", NotFoundError, "not-found")
+    assert error.message.endswith("(Gitea: Cannot find repository: acme/vpc)")
 
 
 def test_a_ref_that_is_not_there(source: str, server: SecureShell, place: Place) -> None:

@@ -133,3 +133,6 @@ def test_a_story(tmp_path: Path) -> None:
     with connected(Remote(check_url("https://ada:s3cr3t@h:8443/r")), git, tmp_path) as connection:
         story = connection.story("git fetch from")
     assert story == ("git fetch from https://h:8443/r", "the address", "GETMODULES_TOKEN_h_8443")
+    key = base64.b64encode(KEY.encode()).decode()
+    with connected(Remote(check_url("ssh://git@h/r"), key), git, tmp_path) as connection:
+        assert connection.story("git fetch from") == ("git fetch from ssh://git@h/r", "sshkey=", None)
