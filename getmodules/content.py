@@ -283,11 +283,12 @@ def _unpacker(blob: Blob, treatment: Treatment, catalog: Catalog) -> BoundUnpack
     if unpacker is None and blob.media_type is not None:
         unpacker = catalog.unpacker_for_media_type(blob.media_type)
     if unpacker is None:
+        what = "what arrived has no name to recognise an archive by"
+        if blob.name:
+            what = f"{printable(blob.name)!r} is no archive that can be recognised by its name"
         known = ", ".join(catalog.formats.names)
-        raise UnsupportedContentError(
-            f"{printable(blob.name or 'what arrived')!r} is no archive that can be recognised by its name",
-            hint=f"archive=FORMAT says what it is ({known}); archive=false installs it as a single file",
-        )
+        says = f"archive=FORMAT says what it is ({known}); " if known else "no plugin that unpacks archives is loaded; "
+        raise UnsupportedContentError(what, hint=f"{says}archive=false installs it as a single file")
     return unpacker
 
 

@@ -136,10 +136,10 @@ def _nobody_knows(address: SourceAddress, catalog: Catalog) -> GetModulesError:
     shown = printable(redact_address(body))
     scheme, colon, rest = body.partition(":")
     if colon and scheme.lower() in catalog.getters:
-        slashes = ":///" if scheme.lower() == "file" else "://"
-        return AddressError(
-            f"{shown!r} is not complete", hint=f"write {scheme.lower()}{slashes}{redact_address(rest.lstrip('/'))}"
-        )
+        name = scheme.lower()
+        between = ":///" if name == "file" else "::" if rest.startswith(("./", "../")) else "://"
+        path = rest if between == "::" else rest.lstrip("/")
+        return AddressError(f"{shown!r} is not complete", hint=f"write {name}{between}{redact_address(path)}")
     if body.startswith("~"):
         return AddressError(
             f"{shown!r} begins with '~'", hint="the shell expands ~ at the start of a word; write the path"
@@ -147,7 +147,9 @@ def _nobody_knows(address: SourceAddress, catalog: Catalog) -> GetModulesError:
     if colon and scheme.isalnum() and not rest.startswith(("/", "\\")) and "@" not in body and "." not in scheme:
         return catalog.unknown_scheme(scheme.lower())
     hint = f"for a directory write ./{shown}"
-    if body.startswith("/"):
+    if body.startswith(("./", "../")):
+        hint = "the detector of paths is switched off, or was taken out; getmodules plugins says why"
+    elif body.startswith("/"):
         hint = "an absolute path begins with one '/'"
     elif body.count("/") == 2 and "." not in body.partition("/")[0]:
         hint += f"; for a module of a registry write tfr://HOST/{shown}, or say which with --registry HOST"

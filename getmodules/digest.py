@@ -28,7 +28,7 @@ class Digest:
     def __post_init__(self) -> None:
         length = STRONG.get(self.algorithm) or WEAK.get(self.algorithm)
         if length is None:
-            known = ", ".join(STRONG)
+            known = ", ".join((*STRONG, *WEAK))
             raise ValueError(f"unknown digest algorithm {self.algorithm[:20]!r} (known: {known})")
         if not _HEX.fullmatch(self.hex):
             raise ValueError(f"a {self.algorithm} digest is {length} lower-case hexadecimal digits, unabbreviated")

@@ -77,5 +77,15 @@ def parse_checksum(arguments: Arguments) -> Digest | str | None:
     try:
         return Digest.parse(f"{algorithm}:{digits}", weak=True)
     except ValueError as error:
-        hint = f"write {digits.lower()}" if digits != digits.lower() else "write checksum=sha256:HEX"
+        hint = "write checksum=sha256:HEX, with 64 hexadecimal digits"
+        if _is_digest(f"{algorithm}:{digits.lower()}"):
+            hint = f"write {digits.lower()}"
         raise AddressError(f"the checksum cannot be used: {error}", hint=hint) from None
+
+
+def _is_digest(text: str) -> bool:
+    try:
+        Digest.parse(text, weak=True)
+    except ValueError:
+        return False
+    return True

@@ -115,9 +115,12 @@ def _split_port(hostport: str) -> tuple[str, int | None]:
     if not _PORT.fullmatch(port) or int(port) > 65_535:
         # What is no number is not shown: it may be half of a password that has a '/' in it.
         shown = f" {port}" if len(port) < 10 and port.isdecimal() else ""
-        raise AddressError(
-            f"the port{shown} is not a number from 1 to 65535", hint="a '/' in a password is written %2F"
-        )
+        hint = "a port follows the ':' behind the host; without one there is no ':'"
+        if not port and len(host) == 1:
+            hint = "the path of a file follows a third slash: file:///C:/x"
+        elif port and not shown:
+            hint = "a '/' in a password is written %2F"
+        raise AddressError(f"the port{shown} is not a number from 1 to 65535", hint=hint)
     return host, int(port)
 
 

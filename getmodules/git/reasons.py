@@ -192,7 +192,8 @@ def authentication(story: Story, said: str, _: object) -> GetModulesError:
         message = f"{story.what}: the server does not accept the credentials that git found"
         hint = f"are those of the git credential helper or ~/.netrc expired? {story.variable} brings others"
     else:
-        message = f"{story.what}: the server wants credentials, and none were found that it takes (or it hides what is not there)"
+        wants = "the server wants credentials, and none were found that it takes (or it hides what is not there)"
+        message = f"{story.what}: {wants}"
         hint = f"a git credential helper, ~/.netrc, or {story.variable} brings one"
     return AuthenticationError(f"{message} ({detail(said)})", hint=hint)
 

@@ -231,6 +231,15 @@ def test_what_is_refused_before_anybody_is_asked(source: str, word: str) -> None
         pytest.param("host.example/x", "https://host.example/x", id="a host"),
         pytest.param("oci:/h/r", "oci://h/r", id="one slash"),
         pytest.param("file:/etc", "file:///etc", id="a file URL with one slash"),
+        pytest.param("oci-layout:./x", "write oci-layout::./x", id="a path with one colon"),
+        pytest.param("git:../x", "write git::../x", id="a path above with one colon"),
+        pytest.param("file://C:/x", "file:///C:/x", id="a drive for a host"),
+        pytest.param("https://h:0/x", "behind the host", id="no port"),
+        pytest.param("https://h:/x", "behind the host", id="a colon and no port"),
+        pytest.param("https://u:pa/ss@h/x", "%2F", id="a slash in a password"),
+        pytest.param("./a?checksum=crc32:D41d", "write checksum=sha256:HEX", id="a checksum of no use"),
+        pytest.param("./a?checksum=sha256:D41d", "with 64", id="a checksum that is too short"),
+        pytest.param(f"./a?checksum=md5:{'AB' * 16}", f"write {'ab' * 16}", id="a checksum in capitals"),
         pytest.param("oci://h/r:1.0", "oci://h/r?tag=1.0", id="a tag in Docker's form"),
         pytest.param("s3::https://x", "entry point in the group getmodules", id="a scheme of no plugin"),
         pytest.param("example://x", "the distribution getmodules-example", id="the scheme of the example"),
@@ -253,6 +262,12 @@ def test_a_hint_says_what_to_write(source: str, hint: str) -> None:
     with pytest.raises(AddressError) as caught:
         first_party().detect(source, base="/base")
     assert hint in (caught.value.hint or "")
+
+
+def test_without_the_detector_of_paths_a_path_is_none() -> None:
+    client = Client(environ={"GETMODULES_PLUGINS": ""}, without_plugins=["file"])
+    error = refusal(AddressError, "address", client.detect, "./x", base="/base")
+    assert "switched off" in (error.hint or "")
 
 
 def test_an_unknown_scheme_is_an_error_of_its_own() -> None:
