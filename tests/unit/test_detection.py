@@ -235,7 +235,7 @@ def test_what_is_refused_before_anybody_is_asked(source: str, word: str) -> None
         pytest.param("git:../x", "write git::../x", id="a path above with one colon"),
         pytest.param("file://C:/x", "file:///C:/x", id="a drive for a host"),
         pytest.param("https://h:0/x", "behind the host", id="no port"),
-        pytest.param("https://h:/x", "behind the host", id="a colon and no port"),
+        pytest.param("https://host.example:/x", "behind the host", id="a colon and no port"),
         pytest.param("https://u:pa/ss@h/x", "%2F", id="a slash in a password"),
         pytest.param("./a?checksum=crc32:D41d", "write checksum=sha256:HEX", id="a checksum of no use"),
         pytest.param("./a?checksum=sha256:D41d", "with 64", id="a checksum that is too short"),
