@@ -13,6 +13,7 @@ from getmodules.errors import GetModulesError, InstallError
 INTERRUPTED = 130
 #: Python's own words.
 _NO_THREAD = "can't start new thread"
+_MOST_CAUSES = 10
 READER_GONE = 141
 
 
@@ -46,11 +47,13 @@ def _tell(error: BaseException, console: Console) -> int:
 
 
 def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
-    """Before 3.12 Python turns what is raised while a class is made into a RuntimeError, an interrupt as well."""
+    """Before 3.12 Python turns what is raised while a class is made into a RuntimeError, a signal as well."""
     cause = error.__cause__
-    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+    for _ in range(_MOST_CAUSES):  # they may go round in circles
+        if cause is None or isinstance(cause, Interrupted):
+            return cause
         cause = cause.__cause__
-    return cause
+    return None
 
 
 def _as_data(error: Mapping[str, str | None], console: Console) -> None:

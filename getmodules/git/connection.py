@@ -21,7 +21,7 @@ from getmodules.git.reach import Reach, reach
 from getmodules.git.reasons import SSHKEY, Story
 from getmodules.git.redirects import are_ours, followed, was_redirected
 from getmodules.git.remote import TRANSPORTS, Remote
-from getmodules.git.rewriting import as_it_is, leads_to_ssh, with_own_login
+from getmodules.git.rewriting import as_it_is, has_login, leads_to_ssh, rewritten, with_own_login
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.net.reach import no_further_in
 from getmodules.openflags import NEW
@@ -104,17 +104,17 @@ def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]
     variables: dict[str, str] = {}
     context = git.context
     silence = 60.0
-    if context.offline and remote.scheme != _LOCAL:
+    if context.offline and (remote.scheme != _LOCAL or rewritten(remote, git, directory) != remote.location):
         raise OfflineError(
             f"{remote.shown} is not in the cache, or not all that is needed of it", hint="run it once without --offline"
         )
     found = Reach() if remote.scheme == _LOCAL else reach(remote, git, directory)
     settings: list[tuple[str, str]] = [*found.settings]
-    typed, remote, found_in = remote, with_own_login(remote, git, directory), "the address"
-    if remote is not typed:
-        settings.append(as_it_is(remote.location))
-        found_in = "git's configuration"
-    settings.append((f"remote.{REMOTE}.url", remote.location))
+    typed, remote = remote, with_own_login(remote, git, directory)
+    if has_login(remote):
+        settings += as_it_is(remote.location)
+    else:
+        settings.append((f"remote.{REMOTE}.url", remote.location))
     if remote.scheme != _LOCAL:
         network = context.network.settings
         silence = network.silence_seconds
@@ -129,7 +129,7 @@ def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]
             variables["GIT_SSH_COMMAND"] = _ssh_command(remote, git, directory, key)
         yield Connection(
             *(remote, directory, silence, found.kind),
-            *(context.environ, access(remote, context, found_in), tuple(settings), variables),
+            *(context.environ, access(remote, context, is_typed=remote is typed), tuple(settings), variables),
         )
 
 

@@ -48,23 +48,28 @@ def knows_no_password(said: str) -> bool:
     return "could not read Password" in said
 
 
-def access(remote: Remote, context: Context, found_in: str = "the address") -> Access:
-    """Of the address, of the environment, of a plugin; else git's own ways are open (helpers, netrc, keys).
+def access(remote: Remote, context: Context, *, is_typed: bool = True) -> Access:
+    """Of the address, of the environment, of a plugin; else git's own ways are open (rules, helpers, netrc, keys).
 
-    ``found_in`` says where the address comes from.
+    Where the address is not as it was typed, its login is from a rule in git's configuration.
     """
     if not remote.is_web:
         return Access()
     user, colon, password = remote.url.userinfo.partition(":")
     user = unquote(user)
+    found_in = "the address" if is_typed else "git's configuration"
+    if colon and is_typed:
+        return _given(remote, user, unquote(password), found_in)
+    overheard = is_overheard(remote.origin, context.home)
+    found = None if overheard else context.credentials(remote.origin, remote.url.path)
+    if found is not None and not found.identity:
+        name = (user if is_typed else "") or _user_of(found, remote)
+        return _given(remote, name, found.secret.reveal(), found.found_in)
     if colon:
         return _given(remote, user, unquote(password), found_in)
-    if is_overheard(remote.origin, context.home):
+    if overheard:
         # Nor do the user's own helpers tell anything, some of which answer whoever asks.
         return Access(((f"credential.{_base(remote)}.helper", ""),))
-    found = context.credentials(remote.origin, remote.url.path)
-    if found is not None and not found.identity:
-        return _given(remote, user or _user_of(found, remote), found.secret.reveal(), found.found_in)
     if not user:
         return Access()
     # It may be a token, which needs no password. The user's own helpers are asked for one first; they do not hear of

@@ -22,6 +22,8 @@ _BRANCHES_AND_TAGS: Final = ("refs/heads/", "refs/tags/")
 _COMPARED = 5_000
 _NAMED = 5
 _MOST_ALIKE: Final = 16
+#: What means nothing else to git when it is asked for. A server may list what it likes.
+_PLAIN: Final = re.compile(r"refs(?:/(?!\.)[A-Za-z0-9_.@+=#,-]+(?<!\.)(?<!\.lock))+")
 
 
 class Found(NamedTuple):
@@ -82,7 +84,8 @@ class Refs:
     def beside(self, short: str) -> list[str]:
         """Which refs lead to commits that no branch and no tag may lead to, where ``short`` is to be completed: HEAD,
         which may be detached, and one for each listed id that begins so (a forge lists its pull requests)."""
-        alike = {self._peel(name): name for name in self.ids if _is_odd(name) and self._peel(name).startswith(short)}
+        odd = (name for name in self.ids if _is_odd(name) and _PLAIN.fullmatch(name))
+        alike = {self._peel(name): name for name in odd if self._peel(name).startswith(short)}
         head = [name for name in self.ids if name == "HEAD"]
         # So many would need a miracle, or somebody who makes them: then it is ambiguous after a few.
         return list(dict.fromkeys((*head, *islice(alike.values(), _MOST_ALIKE))))

@@ -22,6 +22,7 @@ from getmodules.url import check_url
 #: Whoever has neither word in the configuration has no rule, and git need not be asked.
 _WORDS: Final = (b"insteadof", b"include")
 _SSH: Final = ("ssh", "git+ssh", "ssh+git")
+_ALIAS: Final = f"{REMOTE}:"
 
 
 def rewritten(remote: Remote, git: Git, directory: Path) -> str:
@@ -32,15 +33,19 @@ def rewritten(remote: Remote, git: Git, directory: Path) -> str:
 
 
 def with_own_login(remote: Remote, git: Git, directory: Path) -> Remote:
-    """``remote``, or where a rule leads that brings a login with it."""
+    """``remote``, or where a rule leads that brings a login with it. A login that was typed is not to be replaced."""
     place = rewritten(remote, git, directory)
-    if place == remote.location or "://" not in place:
+    if has_login(remote) or place == remote.location or "://" not in place:
         return remote
     try:
         found = Remote(check_url(place))
     except AddressError:
         return remote  # what is no address for us may be one for git
-    return found if found.is_web and found.url.userinfo else remote
+    return found if has_login(found) else remote
+
+
+def has_login(remote: Remote) -> bool:
+    return remote.is_web and bool(remote.url.userinfo)
 
 
 def leads_to_ssh(remote: Remote, git: Git, directory: Path) -> bool:
@@ -50,9 +55,12 @@ def leads_to_ssh(remote: Remote, git: Git, directory: Path) -> bool:
     return scheme in _SSH if separator else ":" in scheme
 
 
-def as_it_is(location: str) -> tuple[str, str]:
-    """A rule for ``location`` itself, longer than all that could lead away from it again."""
-    return f"url.{location}.insteadOf", location
+def as_it_is(location: str) -> tuple[tuple[str, str], ...]:
+    """Settings that make our remote lie at ``location``, whatever rules there are.
+
+    git rewrites once, and nobody has a rule for a name that is only in here.
+    """
+    return (f"remote.{REMOTE}.url", _ALIAS), (f"url.{location}.insteadOf", _ALIAS)
 
 
 def _files(environ: Mapping[str, str], program: str) -> Iterator[str]:

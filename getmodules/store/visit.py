@@ -191,9 +191,16 @@ class Visit:
         if self._home is None or self._home.writable or any(place.iterdir()):
             return
         lasting = self._home.root / "workshops" / claim_name(_workshop(key))
-        if lasting.is_dir():
-            with suppress(OSError):  # who works there copes with any state of it
-                shutil.copytree(lasting, place, symlinks=True, dirs_exist_ok=True)
+        # Files and directories alone, and not their modes: what is ours is to be written to. Who works there copes with
+        # any state of it.
+        with suppress(OSError):
+            for directory, _, files in os.walk(lasting):
+                here = place / os.path.relpath(directory, lasting)
+                here.mkdir(mode=0o700, exist_ok=True)
+                for name in files:
+                    source = Path(directory, name)
+                    if source.is_file() and not source.is_symlink():
+                        shutil.copyfile(source, here / name)
 
     def _claimed(self, key: str, context: Context) -> AbstractContextManager[None]:
         assert self._home is not None

@@ -277,7 +277,7 @@ def test_commands_are_no_transport_also_where_the_user_allows_them(
 # --------------------------------------------------------------------------------------------- secrets
 
 
-@pytest.mark.parametrize("where", ["environment", "address", "helper", "rule", "token in a rule"])
+@pytest.mark.parametrize("where", ["environment", "address", "helper", "rule", "rule for all of it", "token in a rule"])
 @pytest.mark.parametrize("outcome", ["let in", "refused"])
 @pytest.mark.parametrize("suffix", ["", "//sub"], ids=["whole", "subdirectory"])
 def test_no_secret_in_any_command_line_or_file(
@@ -295,10 +295,12 @@ def test_no_secret_in_any_command_line_or_file(
     elif where == "address":
         source = source.replace("//", f"//ada:{SECRET}@", 1)
     elif "rule" in where:
-        login = f"ada:{SECRET}" if where == "rule" else SECRET
-        if where != "rule":
+        login = SECRET if "token" in where else f"ada:{SECRET}"
+        if "token" in where:
             server.behave(basic=(SECRET if outcome == "let in" else "another", ""))
-        (place.home / ".gitconfig").write_text(f'[url "http://{login}@{host}/"]\n\tinsteadOf = http://{host}/\n')
+        places = ("a.git", "lib.git") if where == "rule for all of it" else ("",)
+        rules = (f'[url "http://{login}@{host}/{each}"]\n\tinsteadOf = http://{host}/{each}\n' for each in places)
+        (place.home / ".gitconfig").write_text("".join(rules))
     else:
         program, kept = place.home / "helper", place.home / "kept"
         kept.write_text(f"username=ada\npassword={SECRET}\n")

@@ -230,6 +230,19 @@ def test_instead_of(scheme: str, guarded: GitServer, place: Place) -> None:
     assert place.files() == FILES
 
 
+@pytest.mark.parametrize("by", ["address", "environment"])
+def test_a_login_of_ones_own_stands_above_that_of_a_rule(by: str, guarded: GitServer, place: Place) -> None:
+    place_of_server = guarded.url.removeprefix("http://")
+    rule = f'[url "http://other:wr0ng-p4ss@{place_of_server}/"]\n\tinsteadOf = {guarded.url}/\n'
+    (place.home / ".gitconfig").write_text(rule)
+    if by == "environment":
+        token(place, guarded.port)
+        place.get(f"git::{guarded.url}/a.git")
+    else:
+        place.get(f"git::http://{USER}:{PASSWORD}@{place_of_server}/a.git")
+    assert place.files() == FILES
+
+
 def test_the_users_ssh_command_where_instead_of_leads_to_ssh(place: Place) -> None:
     place.repository().commit_files(FILES)
     program, log = place.home / "ssh", place.home / "log"

@@ -290,6 +290,38 @@ def test_a_read_only_cache_is_read(subdir: str, place: Place, server: GitServer,
     assert server.exchanges  # for the one that was not there, when it was allowed
 
 
+def test_a_rule_that_leads_away_from_this_machine_is_not_followed_offline(
+    place: Place, server: GitServer, commits: list[str]
+) -> None:
+    for login in ("", "ada:pw@"):
+        leads = server.url.replace("//", f"//{login}")
+        (place.home / ".gitconfig").write_text(f'[url "{leads}/"]\n\tinsteadOf = file:///nope/\n')
+        with Client(environ=place.environ, limits=place.limits, offline=True) as client:
+            refusal(OfflineError, "offline", client.get, "git::file:///nope/a.git", place.dest)
+    assert server.exchanges == []
+
+
+@pytest.mark.parametrize("subdir", ["", "//4"], ids=["whole", "subdirectory"])
+def test_a_cache_without_the_right_to_write_is_read(
+    subdir: str, place: Place, server: GitServer, commits: list[str]
+) -> None:
+    source = f"git::{server.url}/a.git{subdir}?ref={commits[4]}"
+    place.get(source, dest=place.work / "one")
+    cache = place.home / ".cache" / "getmodules"
+    every = [cache, *cache.rglob("*")]
+    modes = {path: path.stat().st_mode for path in every}
+    for path in every:
+        path.chmod(modes[path] & 0o555)
+    try:
+        with place.client() as client:
+            client.get(source, place.work / "two")
+            client.get(source.replace(commits[4], commits[5]), place.work / "three")
+    finally:
+        for path in every:
+            path.chmod(modes[path])
+    assert snapshot(place.work / "two") == snapshot(place.work / "one")
+
+
 def test_a_cache_that_is_full(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     """At every size: also where nothing fits but the first directories, or all but the end of the pack."""
     noise = os.urandom(300_000)

@@ -182,6 +182,12 @@ def test_an_interrupt_that_python_wrapped_is_one(deep: int) -> None:
         error = wrapped
     code, _, err = _conclude(error)
     assert (code, err) == (143, "interrupted\n")
+    of_a_plugin = InstallError("wrapped")
+    of_a_plugin.__cause__ = KeyboardInterrupt()  # no signal came
+    assert _conclude(of_a_plugin)[0] == 1
+    round_and_round = InstallError("boom")
+    round_and_round.__cause__ = round_and_round
+    assert _conclude(round_and_round)[0] == 1
     late = InstallError("cannot clean up")
     late.__context__ = Interrupted(signal.SIGTERM)  # what happened meanwhile is news of its own
     assert _conclude(late)[0] == 1

@@ -35,7 +35,9 @@ def told(
 
 def test_the_url_comes_without_its_password_and_by_no_command_line(tmp_path: Path) -> None:
     environ = told("https://ada:s3cr3t@h/r.git", tmp_path)
-    assert settings(environ)[f"remote.{REMOTE}.url"] == "https://h/r.git"
+    alias = settings(environ)[f"remote.{REMOTE}.url"]
+    assert settings(environ)["url.https://h/r.git.insteadOf"] == alias
+    assert settings(told("https://h/r.git", tmp_path))[f"remote.{REMOTE}.url"] == "https://h/r.git"
     assert [name for name, value in environ.items() if "s3cr3t" in value] == ["GETMODULES_GIT_PASSWORD"]
 
 

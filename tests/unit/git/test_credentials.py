@@ -75,6 +75,24 @@ def test_a_lone_user_may_be_a_token_where_no_helper_knows_a_password() -> None:
     assert next(value for name, value in first.otherwise.settings if name.endswith(".helper")) == ""
 
 
+@pytest.mark.parametrize(
+    ("url", "credential", "sent"),
+    [
+        pytest.param("https://rule:pw@h/r", None, {"username": "rule", "password": "pw"}, id="a rule alone"),
+        pytest.param("https://rule:pw@h/r", token(username="bob"), {"username": "bob", "password": "t0ken"}, id="pair"),
+        pytest.param("https://rule@h/r", token(), {"username": "x-access-token", "password": "t0ken"}, id="lone token"),
+        pytest.param("https://rule@h/r", None, {}, id="a token in a rule, first the helpers"),
+    ],
+)
+def test_a_rule_of_gits_configuration_stands_below_a_credential_of_ours(
+    url: str, credential: Credential | None, sent: dict[str, str]
+) -> None:
+    more: dict[str, Any] = {"credentials": lambda origin, path: credential}
+    found = access(Remote(check_url(url)), a_context(**more), is_typed=False)
+    assert filled(found, "https://h/r") == sent
+    assert "the address" not in str(found)
+
+
 def test_no_setting_holds_a_secret() -> None:
     found = lookup("https://ada:s3cr3t@h/r")
     assert "s3cr3t" not in str(found.settings)

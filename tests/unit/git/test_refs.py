@@ -148,3 +148,15 @@ def test_commits() -> None:
     assert [full_commit(each) for each in (None, "a" * 39, "a" * 41, "g" * 40)] == [None] * 4
     assert short_commit("ABCDEF1") == "abcdef1"
     assert [short_commit(each) for each in (None, "abcdef", "v1")] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("refs/pull/7/head", True), ("refs/merge-requests/1/head", True), ("refs/x/a+b@c=d", True),
+        ("refs/x*y", False), ("refs/x:y", False), ("^refs/x", False), ("refs/x y", False), ("refs/../x", False),
+        ("refs/x~1", False), ("refs/x.lock", False), ("refs/pull/\x1b[31m/1", False), ("-x", False), ("refs/", False),
+    ],
+)  # fmt: skip
+def test_a_name_that_means_more_is_not_asked_for(name: str, asked: bool) -> None:
+    assert Refs({name: A}, {}).beside(A[:7]) == ([name] if asked else [])

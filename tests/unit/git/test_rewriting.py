@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from getmodules.git.command import Git
+from getmodules.git.environment import REMOTE, environment
 from getmodules.git.remote import Remote
 from getmodules.git.rewriting import as_it_is, leads_to_ssh, rewritten, with_own_login
 from getmodules.url import check_url
@@ -91,8 +92,15 @@ def test_a_login_that_a_rule_brings(place: str, location: str | None, userinfo: 
         assert (found.location, found.url.userinfo) == (location, userinfo)
 
 
-def test_a_rule_for_itself_ends_all_rules(tmp_path: Path) -> None:
-    name, value = as_it_is("https://h/r")
-    rules = RULE.format("https://u:pw@h/") + f'[url "{name.removeprefix("url.").removesuffix(".insteadOf")}"]\n'
-    git = a_git_with(f"{rules}\tinsteadOf = {value}\n", tmp_path)
-    assert rewritten(Remote(check_url("https://h/r")), git, tmp_path) == "https://h/r"
+@pytest.mark.parametrize("rule", ["https://h/", "https://h/r", "https://h/r/x"])
+def test_no_rule_leads_away_from_what_is_to_stay(rule: str, tmp_path: Path) -> None:
+    git = a_git_with(f'[url "https://u:pw@evil/"]\n\tinsteadOf = {rule}\n', tmp_path)
+    environ = environment(git.context.environ, tmp_path, settings=as_it_is("https://h/r"))
+    assert git.run(["ls-remote", "--get-url", REMOTE], environ).output == b"https://h/r\n"
+
+
+def test_a_login_that_was_typed_is_not_replaced(tmp_path: Path) -> None:
+    git = a_git_with(RULE.format("https://other:bad@h/"), tmp_path)
+    for typed in ("https://u:pw@h/r", "https://t0ken@h/r"):
+        remote = Remote(check_url(typed))
+        assert with_own_login(remote, git, tmp_path) is remote

@@ -244,7 +244,7 @@ def test_what_a_room_of_a_read_only_store_has_is_copied(root: Path, tmp_path: Pa
         assert os.listdir(other) == []
         visit.furnish("key", place)
         assert (place / "object").read_text() == "kept"
-        assert (place / "link").is_symlink()
+        assert os.listdir(place) == ["object"]  # and no link, which may lead anywhere
         (place / "object").write_text("ours")
         visit.furnish("key", place)
         assert (place / "object").read_text() == "ours"
