@@ -107,10 +107,10 @@ It is also possible that a host key has just been changed.
 The fingerprint for the ED25519 key sent by the remote host is
 {SENT}.
 Please contact your system administrator.
-Add correct host key in /home/ada/.ssh/known_hosts to get rid of this message.
-Offending ED25519 key in /home/ada/.ssh/known_hosts:1
+Add correct host key in /h/ada/.ssh/known_hosts to get rid of this message.
+Offending ED25519 key in /h/ada/.ssh/known_hosts:1
   remove with:
-  ssh-keygen -f "/home/ada/.ssh/known_hosts" -R "h"
+  ssh-keygen -f "/h/ada/.ssh/known_hosts" -R "h"
 Host key for h has changed and you have requested strict checking.
 Host key verification failed."""
 REVOKED = f"""{FRAME}
@@ -124,10 +124,10 @@ Host key verification failed."""
 OPEN = f"""{FRAME}
 @         WARNING: UNPROTECTED PRIVATE KEY FILE!          @
 {FRAME}
-Permissions 0644 for '/home/ada/.ssh/id' are too open.
+Permissions 0644 for '/h/ada/.ssh/id' are too open.
 It is required that your private key files are NOT accessible by others.
 This private key will be ignored.
-Load key "/home/ada/.ssh/id": bad permissions"""
+Load key "/h/ada/.ssh/id": bad permissions"""
 GITLAB = (
     "remote: \nremote: ======\nremote: \n"
     "remote: ERROR: The project you were looking for could not be found or you don't have permission to view it.\n"
@@ -222,8 +222,8 @@ OVER_SSH = {
     (ConfigError, "config"): {
         "a key of an odd kind": (f'Load key "/k": invalid format\n{DENIED}', '(Load key "/k": invalid', "private key"),
         "no key": (f'Load key "/k": error in libcrypto\n{DENIED}', "error in libcrypto", "private key"),
-        "a key for all to read": (f"{OPEN}\n{DENIED}", "Permissions 0644 for '/home/ada/.ssh/id'", "chmod 600"),
-        "settings for all to write": ("Bad owner or permissions on /home/ada/.ssh/config", "/home/ada/.ssh/config", "chmod"),
+        "a key for all to read": (f"{OPEN}\n{DENIED}", "Permissions 0644 for '/h/ada/.ssh/id'", "chmod 600"),
+        "settings for all to write": ("Bad owner or permissions on /h/ada/.ssh/config", "/h/ada/.ssh/config", "chmod"),
         "settings that are none": (BAD_OPTION, "Bad configuration option: foo", "correct"),
     },
     # The server's key.
