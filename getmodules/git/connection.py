@@ -15,13 +15,13 @@ from typing import Final, Unpack
 from getmodules.errors import OfflineError, UnsafeContentError
 from getmodules.git.command import Git
 from getmodules.git.credentials import Access, access, knows_no_password
-from getmodules.git.environment import REMOTE, connecting, environment
+from getmodules.git.environment import connecting, environment
 from getmodules.git.process import Done, How, Patience
 from getmodules.git.reach import Reach, reach
 from getmodules.git.reasons import SSHKEY, Story
 from getmodules.git.redirects import are_ours, followed, was_redirected
 from getmodules.git.remote import TRANSPORTS, Remote
-from getmodules.git.rewriting import as_it_is, has_login, leads_to_ssh, rewritten, with_own_login
+from getmodules.git.rewriting import leads_to_ssh, place_settings, rewritten, with_own_login
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.net.reach import no_further_in
 from getmodules.openflags import NEW
@@ -109,12 +109,8 @@ def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]
             f"{remote.shown} is not in the cache, or not all that is needed of it", hint="run it once without --offline"
         )
     found = Reach() if remote.scheme == _LOCAL else reach(remote, git, directory)
-    settings: list[tuple[str, str]] = [*found.settings]
     typed, remote = remote, with_own_login(remote, git, directory)
-    if has_login(remote):
-        settings += as_it_is(remote.location)
-    else:
-        settings.append((f"remote.{REMOTE}.url", remote.location))
+    settings: list[tuple[str, str]] = [*found.settings, *place_settings(remote)]
     if remote.scheme != _LOCAL:
         network = context.network.settings
         silence = network.silence_seconds

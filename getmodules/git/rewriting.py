@@ -26,25 +26,28 @@ _ALIAS: Final = f"{REMOTE}:"
 
 
 def rewritten(remote: Remote, git: Git, directory: Path) -> str:
-    """The address that git will use. There may be a password in it."""
-    if not any(map(_has_rules, _files(git.context.environ, git.program))):
+    """The address that git will use. There may be a password in it.
+
+    Where a login was typed it stays as it is: no rule is to replace that.
+    """
+    if _has_login(remote):
         return remote.location
     return git.context.once(("git rewritten", remote), lambda: _ask(remote, git, directory))
 
 
 def with_own_login(remote: Remote, git: Git, directory: Path) -> Remote:
-    """``remote``, or where a rule leads that brings a login with it. A login that was typed is not to be replaced."""
+    """``remote``, or where a rule leads that brings a login with it."""
     place = rewritten(remote, git, directory)
-    if has_login(remote) or place == remote.location or "://" not in place:
+    if place == remote.location or "://" not in place:
         return remote
     try:
         found = Remote(check_url(place))
     except AddressError:
         return remote  # what is no address for us may be one for git
-    return found if has_login(found) else remote
+    return found if _has_login(found) else remote
 
 
-def has_login(remote: Remote) -> bool:
+def _has_login(remote: Remote) -> bool:
     return remote.is_web and bool(remote.url.userinfo)
 
 
@@ -55,12 +58,15 @@ def leads_to_ssh(remote: Remote, git: Git, directory: Path) -> bool:
     return scheme in _SSH if separator else ":" in scheme
 
 
-def as_it_is(location: str) -> tuple[tuple[str, str], ...]:
-    """Settings that make our remote lie at ``location``, whatever rules there are.
+def place_settings(remote: Remote) -> tuple[tuple[str, str], ...]:
+    """Where our remote lies: with a login whatever rules there are, whose outcome would stand in a command line.
 
     git rewrites once, and nobody has a rule for a name that is only in here.
     """
-    return (f"remote.{REMOTE}.url", _ALIAS), (f"url.{location}.insteadOf", _ALIAS)
+    name = f"remote.{REMOTE}.url"
+    if not _has_login(remote):
+        return ((name, remote.location),)
+    return (name, _ALIAS), (f"url.{remote.location}.insteadOf", _ALIAS)
 
 
 def _files(environ: Mapping[str, str], program: str) -> Iterator[str]:
@@ -80,6 +86,8 @@ def _has_rules(path: str) -> bool:
 
 
 def _ask(remote: Remote, git: Git, directory: Path) -> str:
-    environ = environment(git.context.environ, directory, settings=[(f"remote.{REMOTE}.url", remote.location)])
+    if not any(map(_has_rules, _files(git.context.environ, git.program))):
+        return remote.location
+    environ = environment(git.context.environ, directory, settings=place_settings(remote))
     done = git.run(["ls-remote", "--get-url", REMOTE], environ)
     return os.fsdecode(done.output).strip() if done.code == 0 else remote.location

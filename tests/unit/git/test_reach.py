@@ -132,3 +132,12 @@ def test_a_silent_name_server_is_not_waited_for_for_long(
     refusal(kind, code, reach, Remote(check_url("https://h.example/r")), git, tmp_path)
     assert time.monotonic() - start < 10
     answered.set()
+
+
+def test_a_rule_that_is_not_followed_opens_nothing(tmp_path: Path) -> None:
+    """A login that stands in the address is not replaced by a rule, so a rule is no reason to go there either."""
+    rule = f'[url "http://elsewhere.example/"]\n\tinsteadOf = http://{RESERVED}/\n'
+    assert found(f"http://{RESERVED}/r", tmp_path, from_kind="public", config=rule) == Reach()
+    code = "unsafe-content/elsewhere"
+    url = f"http://u:p@{RESERVED}/r"
+    refusal(UnsafeContentError, code, found, url, tmp_path, from_kind="public", config=rule)

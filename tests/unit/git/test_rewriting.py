@@ -10,7 +10,7 @@ import pytest
 from getmodules.git.command import Git
 from getmodules.git.environment import REMOTE, environment
 from getmodules.git.remote import Remote
-from getmodules.git.rewriting import as_it_is, leads_to_ssh, rewritten, with_own_login
+from getmodules.git.rewriting import leads_to_ssh, place_settings, rewritten, with_own_login
 from getmodules.url import check_url
 from tests.unit.git.stores import a_git
 
@@ -95,7 +95,7 @@ def test_a_login_that_a_rule_brings(place: str, location: str | None, userinfo: 
 @pytest.mark.parametrize("rule", ["https://h/", "https://h/r", "https://h/r/x"])
 def test_no_rule_leads_away_from_what_is_to_stay(rule: str, tmp_path: Path) -> None:
     git = a_git_with(f'[url "https://u:pw@evil/"]\n\tinsteadOf = {rule}\n', tmp_path)
-    environ = environment(git.context.environ, tmp_path, settings=as_it_is("https://h/r"))
+    environ = environment(git.context.environ, tmp_path, settings=place_settings(Remote(check_url("https://u@h/r"))))
     assert git.run(["ls-remote", "--get-url", REMOTE], environ).output == b"https://h/r\n"
 
 
@@ -104,3 +104,4 @@ def test_a_login_that_was_typed_is_not_replaced(tmp_path: Path) -> None:
     for typed in ("https://u:pw@h/r", "https://t0ken@h/r"):
         remote = Remote(check_url(typed))
         assert with_own_login(remote, git, tmp_path) is remote
+        assert rewritten(remote, git, tmp_path) == "https://h/r"
