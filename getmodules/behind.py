@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Self
+
+from getmodules.threads import started
 
 #: Pieces on their way to the thread: each is up to 1 MiB.
 _IN_FLIGHT = 8
@@ -29,24 +30,16 @@ class Behind:
         self._failure: BaseException | None = None
 
     def put(self, piece: bytes) -> None:
-        if self._thread is None and (self._left > 0 or not self._start()):
-            self._left -= len(piece)
+        if self._thread is None and self._left <= 0:
+            self._thread = started(self._run, "getmodules-behind")
+        self._left -= len(piece)
+        if self._thread is None:
             self._work(piece)
             return
         self._free.acquire()
         if self._failure is not None:
             raise self._failure
         self._queue.put(piece)
-
-    def _start(self) -> bool:
-        """``False`` where the system gives no more threads."""
-        thread = threading.Thread(target=self._run, name="getmodules-behind", daemon=True)
-        try:
-            thread.start()
-            self._thread = thread
-        except RuntimeError:
-            self._left = sys.maxsize
-        return self._thread is not None
 
     def _run(self) -> None:
         try:

@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable
 from queue import Queue
 
+from getmodules.threads import started
+
 Job = Callable[[], None]
 
 #: A batch is handed over when it has this many jobs, or this many bytes.
@@ -30,7 +32,6 @@ class Hand:
         self._batch_bytes = 0
         self._failure: BaseException | None = None
         self._thread: threading.Thread | None = None
-        self._alone = False
         #: Made with the thread: most packages need neither.
         self._queue: Queue[list[Job] | None]
 
@@ -83,23 +84,14 @@ class Hand:
 
     def _hand_over(self) -> None:
         self._raise_failure()
-        if self._thread is None and not self._start():
+        if self._thread is None:
+            self._queue = Queue(_IN_FLIGHT)
+            self._thread = started(self._run, "getmodules-write")
+        if self._thread is None:
             self._do()
             return
         batch, self._batch, self._batch_bytes = self._batch, [], 0
         self._queue.put(batch)
-
-    def _start(self) -> bool:
-        """``False`` where the system gives no more threads, as in a container that may have few: one can do it all."""
-        if not self._alone:
-            self._queue = Queue(_IN_FLIGHT)
-            thread = threading.Thread(target=self._run, name="getmodules-write", daemon=True)
-            try:
-                thread.start()
-                self._thread = thread
-            except RuntimeError:
-                self._alone = True
-        return not self._alone
 
     def _raise_failure(self) -> None:
         if self._failure is not None:

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Generator, Iterable
 from queue import SimpleQueue
 
+from getmodules.threads import started
+
 #: Pieces between the two threads: each is up to 2 MiB.
 _IN_FLIGHT = 3
 
@@ -28,10 +30,8 @@ def ahead(pieces: Iterable[bytes]) -> Generator[bytes]:
             failures.append(error)
         queue.put(None)
 
-    thread = threading.Thread(target=produce, name="getmodules-read", daemon=True)
-    try:
-        thread.start()
-    except RuntimeError:  # the system gives no more of them
+    thread = started(produce, "getmodules-read")
+    if thread is None:
         yield from pieces
         return
     try:
