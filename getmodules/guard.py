@@ -24,7 +24,6 @@ _BYTES = (bytes, bytearray, memoryview)
 #: Offers of a hook, names of an offer, demands of an address: a list that has more of them has no end.
 MOST_LISTED = 1_000
 _LONGEST_MESSAGE = 2_000
-_OURS = "getmodules "
 
 _logger = logging.getLogger(__name__)
 
@@ -34,6 +33,7 @@ class Guard(NamedTuple):
 
     plugin: str
     distribution: str
+    is_ours: bool = False
 
     def __str__(self) -> str:
         return f"plugin {self.plugin!r} ({self.distribution})"
@@ -54,7 +54,7 @@ class Guard(NamedTuple):
             raise
         except GetModulesError as error:
             clean(error)
-            if not self.distribution.startswith(_OURS):
+            if not self.is_ours:
                 error.advise(f"{self} says so")
             raise
         except BaseException as error:  # SystemExit and its kin: a plugin does not end the program

@@ -57,7 +57,7 @@ class Selection:
     without: frozenset[str] = frozenset()
 
     def refusal(self, name: str, distribution: str) -> str | None:
-        names = {_comparable(name), _comparable(distribution)}
+        names = _names(name, distribution)
         if names & set(map(_comparable, self.without)):
             return "taken out with --no-plugin"
         if self.only is not None and distribution != FIRST_PARTY and not names & set(map(_comparable, self.only)):
@@ -82,7 +82,7 @@ class Plugin:
 
     @property
     def guard(self) -> Guard:
-        return Guard(self.name, f"{self.distribution} {self.version}".strip())
+        return Guard(self.name, f"{self.distribution} {self.version}".strip(), self.first_party)
 
 
 @contextmanager
@@ -118,12 +118,10 @@ def load(selection: Selection, programs_own: Sequence[object] = ()) -> tuple[Plu
 def check_named(selection: Selection, plugins: Sequence[Plugin]) -> None:
     """Whoever names a plugin relies on it: a policy that is missing would let everything through without a word."""
     for name in sorted(selection.only or ()):
-        named = [one for one in plugins if _comparable(name) in (_comparable(one.name), _comparable(one.distribution))]
+        named = [one for one in plugins if _comparable(name) in _names(one.name, one.distribution)]
         if not named:
-            raise ConfigError(
-                f"GETMODULES_PLUGINS names {printable(name)!r}, and there is no such plugin",
-                hint="getmodules plugins lists those that are installed",
-            )
+            known = (each for one in plugins for each in _names(one.name, one.distribution))
+            raise _no_plugin(f"GETMODULES_PLUGINS names {printable(name)!r}, and there is no such plugin", name, known)
         for plugin in named:
             if plugin.error is not None:
                 raise type(plugin.error)(plugin.error.message, hint=plugin.error.hint) from plugin.error
@@ -141,6 +139,18 @@ def _comparable(name: str) -> str:
     return entrypoints.normalised(name.strip())
 
 
+def _names(name: str, distribution: str) -> set[str]:
+    """What a plugin may be called by."""
+    return {_comparable(name), _comparable(distribution)}
+
+
+def _no_plugin(message: str, name: str, known: Iterable[str]) -> ConfigError:
+    import difflib
+
+    near = difflib.get_close_matches(name, set(known), n=3)
+    return ConfigError(message, hint=f"did you mean {' or '.join(near)}?" if near else "getmodules plugins lists them")
+
+
 def _name_of(own: object) -> str:
     """A module's or a class's own name, else that of its class."""
     name = own.__name__ if isinstance(own, ModuleType | type) else type(own).__name__
@@ -152,17 +162,10 @@ def _plugin(entry: entrypoints.EntryPoint, **more: Any) -> Plugin:
 
 
 def _check_without(selection: Selection, found: Sequence[entrypoints.EntryPoint]) -> None:
-    known = {_comparable(name) for entry in found for name in (entry.name, entry.distribution)}
+    known = {each for entry in found for each in _names(entry.name, entry.distribution)}
     for name in sorted(selection.without):
-        if _comparable(name) in known:
-            continue
-        import difflib
-
-        near = difflib.get_close_matches(name, known, n=3)
-        raise ConfigError(
-            f"there is no plugin named {printable(name)!r} to take out",
-            hint=f"did you mean {' or '.join(near)}?" if near else "getmodules plugins lists them",
-        )
+        if _comparable(name) not in known:
+            raise _no_plugin(f"there is no plugin named {printable(name)!r} to take out", name, known)
 
 
 def _itself(plugin: object) -> object:

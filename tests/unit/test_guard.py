@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from getmodules import FetchError, Kind, Member, PluginContractError
+from getmodules import FetchError, Kind, Member, PluginContractError, VerificationError
 from getmodules.guard import MOST_LISTED, Guard, clean, described
 from getmodules.localfile import LocalFile
 from tests.refusals import refusal
@@ -202,3 +202,14 @@ def test_a_file_on_this_machine_stays_one(tmp_path: Any) -> None:
 def test_a_member_of_wrong_types(member: Any) -> None:
     members: Iterable[Member] = GUARD.members("fetch", [member])
     assert "proper Member" in refusal(PluginContractError, "plugin-contract", list, members).message
+
+
+@pytest.mark.parametrize("is_ours", [False, True])
+def test_whose_words_an_error_has_is_its_hint(is_ours: bool) -> None:
+    """Of a plugin that says itself why: nobody could tell else which policy refused."""
+
+    def refuse() -> None:
+        raise VerificationError("I refuse")
+
+    error = refusal(VerificationError, "verification", GUARD._replace(is_ours=is_ours).call, "verify", refuse)
+    assert error.hint == (None if is_ours else f"{GUARD} says so")
