@@ -186,10 +186,10 @@ class Visit:
 
     def furnish(self, key: str, place: Path) -> None:
         """Copy into an empty ``place`` what a store that is read-only has in the room for ``key``."""
-        import shutil
-
         if self._home is None or self._home.writable or any(place.iterdir()):
             return
+        import shutil
+
         lasting = self._home.root / "workshops" / claim_name(_workshop(key))
         # Files and directories alone, and not their modes: what is ours is to be written to. Who works there copes with
         # any state of it.

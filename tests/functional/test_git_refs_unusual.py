@@ -24,7 +24,7 @@ def server(place: Place) -> Iterator[GitServer]:
 # --------------------------------------------------------------------------------------------- configuration
 
 
-@pytest.mark.parametrize("condition", ["gitdir:~/work/", "gitdir/i:~/WORK/", "gitdir:none/", "onbranch:main"])
+@pytest.mark.parametrize("condition", ["gitdir:~/jobs/", "gitdir/i:~/JOBS/", "gitdir:none/", "onbranch:main"])
 def test_what_is_included_for_other_repositories(
     condition: str, place: Place, server: GitServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -33,7 +33,7 @@ def test_what_is_included_for_other_repositories(
     first = repository.commit_files({"main.tf": b"# 1\n"})
     second = repository.commit_files({"main.tf": b"# 2\n"}, first)
     repository.tag(first, "v1")
-    work = place.home / "work"
+    work = place.home / "jobs"
     Repository(work / ".git").commit_files({"own.tf": b"# own\n"})
     monkeypatch.chdir(work)
     (place.home / ".gitconfig").write_text(f'[includeIf "{condition}"]\n\tpath = {place.home}/other\n')
