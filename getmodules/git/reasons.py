@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
+from functools import partial
 from typing import Final, NamedTuple
 
 from getmodules.errors import (
@@ -50,8 +51,12 @@ _OPEN_KEY: Final = pattern(r"^Permissions \d+ for .* are too open", re.MULTILINE
 _OWNED_PLACE: Final = pattern(r"ownership in repository at '(?P<new>.+)'|unsafe repository \('(?P<old>.+)' is owned")
 
 
-def network(sentence: str, hint: str | None = None, part: str | None = None) -> Make:
-    return lambda story, said, _: NetworkError(f"{story.what}: {sentence} ({detail(said)})", part=part, hint=hint)
+def told(kind: type[GetModulesError], sentence: str, hint: str | None = None, part: str | None = None) -> Make:
+    """An error that is the same sentence whatever else was said."""
+    return lambda story, said, _: kind(f"{story.what}: {sentence} ({detail(said)})", part=part, hint=hint)
+
+
+network = partial(told, NetworkError)
 
 
 def unknown(story: Story, said: str) -> GetModulesError:
@@ -74,20 +79,34 @@ def no_program(story: Story, program: str) -> GetModulesError:
     )
 
 
-def odd_ssh(story: Story, said: str, _: object) -> GetModulesError:
-    return ToolMissingError(
-        f"{story.what}: the ssh program is not there, or is none that can do what the address wants ({detail(said)})",
-        hint="GIT_SSH_COMMAND or git's core.sshCommand names it; if it takes the options of OpenSSH: "
-        "git config --global ssh.variant ssh",
-    )
-
-
-def disk(story: Story, said: str, _: object) -> GetModulesError:
-    return InstallError(
-        f"{story.what}: the disk is full ({detail(said)})",
-        part="no-space",
-        hint="free some space where the cache is; GETMODULES_CACHE_DIR names another place",
-    )
+odd_ssh = told(
+    ToolMissingError,
+    "the ssh program is not there, or is none that can do what the address wants",
+    "GIT_SSH_COMMAND or git's core.sshCommand names it; if it takes the options of OpenSSH: "
+    "git config --global ssh.variant ssh",
+)
+disk = told(
+    InstallError,
+    "the disk is full",
+    "free some space where the cache is; GETMODULES_CACHE_DIR names another place",
+    "no-space",
+)
+ssh_settings = told(
+    ConfigError,
+    "ssh does not take its configuration as it is",
+    "correct that file; it must be yours, and nobody else may write to it (chmod 600)",
+)
+_open_key = told(ConfigError, "ssh uses no private key that others can read", "chmod 600 for the file of the key")
+_unusable_key = told(
+    ConfigError,
+    "ssh cannot use a key that it is to use",
+    "is it the whole file of a private key, and not the public half?",
+)
+_unusable_sshkey = told(
+    ConfigError,
+    f"{SSHKEY} is no key that ssh can use",
+    f"{SSHKEY} is the whole file of a private key without a passphrase, in base64",
+)
 
 
 def memory(story: Story, said: str, _: object) -> GetModulesError:
@@ -109,41 +128,22 @@ def ownership(story: Story, said: str, _: object) -> GetModulesError:
     )
 
 
-def ssh_settings(story: Story, said: str, _: object) -> GetModulesError:
-    return ConfigError(
-        f"{story.what}: ssh does not take its configuration as it is ({detail(said)})",
-        hint="correct that file; it must be yours, and nobody else may write to it (chmod 600)",
-    )
-
-
-def _unusable_key(story: Story, said: str) -> GetModulesError:
-    if story.offered == SSHKEY:
-        return ConfigError(
-            f"{story.what}: {SSHKEY} is no key that ssh can use ({detail(said)})",
-            hint=f"{SSHKEY} is the whole file of a private key without a passphrase, in base64",
-        )
-    return ConfigError(
-        f"{story.what}: ssh cannot use a key that it is to use ({detail(said)})",
-        hint="is it the whole file of a private key, and not the public half?",
-    )
-
-
-def _open_key(story: Story, said: str) -> GetModulesError:
-    return ConfigError(
-        f"{story.what}: ssh uses no private key that others can read ({detail(said)})",
-        hint="chmod 600 for the file of the key",
-    )
-
-
 # --------------------------------------------------------------------------------------------- the way there
 
 
-def host_key(story: Story, said: str, _: object) -> GetModulesError:
-    return NetworkError(
-        f"{story.what}: the server's host key is not known ({detail(said)})",
-        part="certificate",
-        hint="compare its fingerprint with the published one, then add it to ~/.ssh/known_hosts",
-    )
+host_key = told(
+    NetworkError,
+    "the server's host key is not known",
+    "compare its fingerprint with the published one, then add it to ~/.ssh/known_hosts",
+    "certificate",
+)
+certificate = told(
+    NetworkError,
+    "the server's certificate cannot be trusted",
+    "for a private authority: --ca-file FILE, or SSL_CERT_FILE",
+    "certificate",
+)
+elsewhere = told(UnsafeContentError, "it was sent where it must not go", part="elsewhere")
 
 
 def other_host_key(story: Story, said: str, _: object) -> GetModulesError:
@@ -157,26 +157,14 @@ def other_host_key(story: Story, said: str, _: object) -> GetModulesError:
     )
 
 
-def certificate(story: Story, said: str, _: object) -> GetModulesError:
-    return NetworkError(
-        f"{story.what}: the server's certificate cannot be trusted ({detail(said)})",
-        part="certificate",
-        hint="for a private authority: --ca-file FILE, or SSL_CERT_FILE",
-    )
-
-
-def elsewhere(story: Story, said: str, _: object) -> GetModulesError:
-    return UnsafeContentError(f"{story.what}: it was sent where it must not go ({detail(said)})", part="elsewhere")
-
-
 # --------------------------------------------------------------------------------------------- what the server says
 
 
-def authentication(story: Story, said: str, _: object) -> GetModulesError:
+def authentication(story: Story, said: str, found: re.Match[str]) -> GetModulesError:
     if _UNUSABLE_KEY.search(said):
-        return _unusable_key(story, said)
+        return (_unusable_sshkey if story.offered == SSHKEY else _unusable_key)(story, said, found)
     if _OPEN_KEY.search(said):
-        return _open_key(story, said)
+        return _open_key(story, said, found)
     if story.offered == SSHKEY:
         message = f"{story.what}: the server does not accept the key of {SSHKEY}"
         hint = "does the server know its public half, for an account that may read this? It must have no passphrase"
@@ -198,12 +186,19 @@ def authentication(story: Story, said: str, _: object) -> GetModulesError:
     return AuthenticationError(f"{message} ({detail(said)})", hint=hint)
 
 
-def forbidden(story: Story, said: str, _: object) -> GetModulesError:
-    return AuthenticationError(
-        f"{story.what}: the server knows who asks, and does not let them read it ({detail(said)})",
-        part="forbidden",
-        hint="may this account read the repository? With single sign-on each key and token must be authorized for it",
-    )
+forbidden = told(
+    AuthenticationError,
+    "the server knows who asks, and does not let them read it",
+    "may this account read the repository? With single sign-on each key and token must be authorized for it",
+    "forbidden",
+)
+rate_limited = told(RateLimitedError, "the server was asked too often", _WAIT)
+no_commit = told(
+    NotFoundError,
+    "the repository has no such commit or ref",
+    "was it pushed, and not removed since? A fork may have what the repository has not",
+)
+corrupt = told(CorruptArchiveError, "what arrived is broken")
 
 
 def status(story: Story, said: str, found: re.Match[str]) -> GetModulesError:
@@ -221,22 +216,11 @@ def status(story: Story, said: str, found: re.Match[str]) -> GetModulesError:
     return NetworkError(text, hint="the server is in trouble: try again later" if code >= 500 else None)
 
 
-def rate_limited(story: Story, said: str, _: object) -> GetModulesError:
-    return RateLimitedError(f"{story.what}: the server was asked too often ({detail(said)})", hint=_WAIT)
-
-
 def not_found(story: Story, said: str, _: object) -> GetModulesError:
     hint = "is the address right?"
     if story.offered is None and story.variable is not None:
         hint += " A private repository is often hidden from who has no credentials"
     return NotFoundError(f"{story.what}: there is no repository ({detail(said)})", hint=hint)
-
-
-def no_commit(story: Story, said: str, _: object) -> GetModulesError:
-    return NotFoundError(
-        f"{story.what}: the repository has no such commit or ref ({detail(said)})",
-        hint="was it pushed, and not removed since? A fork may have what the repository has not",
-    )
 
 
 # --------------------------------------------------------------------------------------------- what arrived
@@ -268,7 +252,3 @@ def fsck(story: Story, said: str, found: re.Match[str]) -> GetModulesError:
         f"{story.what}: git refuses what arrived ({detail(said)})",
         hint="old history made by broken tools is refused as well; a newer commit may do without it",
     )
-
-
-def corrupt(story: Story, said: str, _: object) -> GetModulesError:
-    return CorruptArchiveError(f"{story.what}: what arrived is broken ({detail(said)})")
