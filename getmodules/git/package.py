@@ -62,10 +62,9 @@ class Package:
         try:
             self._enter()
         except InstallError as error:
-            if error.part != "no-space":
+            # Where it is the cache that is full, workshops are where the module goes, now that this is known.
+            if error.part != "no-space" or not self._enter(but_not=self._directory):
                 raise
-            # The cache is full. Now that this is known, workshops are where the module goes.
-            self._enter()
 
     def close(self) -> None:
         self._held.close()
@@ -107,13 +106,17 @@ class Package:
 
     # --------------------------------------------------------------------------------------------- opening
 
-    def _enter(self) -> None:
+    def _enter(self, *, but_not: Path | None = None) -> bool:
+        """``False``, and nothing was done, where the workshop is ``but_not``."""
         with ExitStack() as held:
             self._directory = held.enter_context(self._tools.git.context.workshop(workshop_key(self.remote)))
+            if self._directory == but_not:
+                return False
             held.callback(self._release)
             sweep_keys(self._directory)
             self._open_store()
             self._held = held.pop_all()
+        return True
 
     def _open_store(self) -> None:
         for store in self._usable():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -106,9 +106,13 @@ def test_what_is_there_needs_no_remote(repository: Repository) -> None:
         assert set(contents(package)) == {"sub/a.tf", "sub/deep/b.tf"}
 
 
-@pytest.mark.parametrize("part", ["no-space", "denied"])
+@pytest.mark.parametrize(
+    ("part", "rooms"),
+    [("no-space", ["one", "two"]), ("no-space", ["one", "one"]), ("denied", ["one", "two"])],
+    ids=["there is another", "there is none", "something else is wrong"],
+)
 def test_where_there_is_no_space_another_workshop_is_asked_for(
-    part: str, repository: Repository, monkeypatch: pytest.MonkeyPatch
+    part: str, rooms: list[str], repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit = repository.commit_files(FILES)
     fetch, failed = Fetcher.by_commit, list[InstallError]()
@@ -120,11 +124,17 @@ def test_where_there_is_no_space_another_workshop_is_asked_for(
         return fetch(self, store, aim)
 
     monkeypatch.setattr(Fetcher, "by_commit", by_commit)
-    if part == "no-space":
-        with opened(repository, commit) as package:
-            assert contents(package) == FILES
+    for room in rooms:
+        (tmp_path / room).mkdir(exist_ok=True)
+    given = map(tmp_path.__truediv__, rooms)
+    package = opened(repository, commit, workshop=lambda key: nullcontext(next(given)))
+    if part == "no-space" and rooms[0] != rooms[1]:
+        with package as found:
+            assert contents(found) == FILES
+        assert list((tmp_path / "two").iterdir())
     else:
-        assert refusal(InstallError, "install/denied", opened(repository, commit).__enter__) is failed[0]
+        assert refusal(InstallError, f"install/{part}", package.__enter__) is failed[0]
+        assert list((tmp_path / "two").glob("*")) == []
 
 
 @pytest.mark.parametrize("suffix", ["*.pack", "*.idx"])
