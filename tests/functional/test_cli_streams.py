@@ -10,6 +10,9 @@ import pytest
 
 from tests.commandline import COMMAND, PATIENCE, environment, make_plugin, make_slow_plugin, run, run_on_terminal
 
+#: macOS has no disk that is always full.
+_HAS_FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
@@ -103,7 +106,7 @@ def test_a_reader_that_has_seen_enough(how: str, here: Path) -> None:
     assert code == "141"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@_HAS_FULL
 @pytest.mark.parametrize("command", ["detect /a", "detect --json /a", "--help", "hash site", "plugins"])
 def test_a_full_disk_behind_stdout(command: str, here: Path) -> None:
     done = _shell(f'"$1" {command} >/dev/full', here)
@@ -117,10 +120,8 @@ def test_a_closed_stdout(here: Path) -> None:
     assert done.stderr == "error: standard output is closed\n  code: output\n"
 
 
-@pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full"])
+@pytest.mark.parametrize("redirection", ["2>&-", pytest.param("2>/dev/full", marks=_HAS_FULL)])
 def test_without_stderr_it_works_all_the_same(redirection: str, here: Path) -> None:
-    if redirection.endswith("full") and not Path("/dev/full").exists():
-        pytest.skip("there is no /dev/full here")
     done = _shell(f'"$1" detect /a nonsense /b {redirection}', here)
     assert (done.returncode, done.stdout) == (2, "file:///a\nfile:///b\n")
 

@@ -454,7 +454,8 @@ NAMES = ["terraform-aws-acm-certificate", "lambda-timeout", "safe.directory", "N
 def test_the_name_of_what_is_not_there_says_nothing(name: str, place: Place) -> None:
     with git_http(place.root) as server, git_daemon(place.root) as daemon:
         for url in (server.url, daemon, f"file://{place.root}"):
-            place.refused(f"git::{url}/{name}.git", NotFoundError, "not-found")
+            error = place.refused(f"git::{url}/{name}.git", NotFoundError, "not-found")
+            assert "there is no repository" in error.message
         server.behave(status="503 Service Unavailable")
         place.refused(f"git::{server.url}/{name}.git", NetworkError, "network")
     place.refused(f"git::{server.url}/{name}.git", NetworkError, "network")
@@ -476,7 +477,9 @@ def test_what_a_server_says_of_this_machine_does_not_count(words: str, place: Pl
         thread = threading.Thread(target=answer)
         thread.start()
         try:
-            place.refused(f"git::git://127.0.0.1:{listener.getsockname()[1]}/a.git", NetworkError, "network")
+            url = f"git::git://127.0.0.1:{listener.getsockname()[1]}/a.git"
+            error = place.refused(url, NetworkError, "network")
+            assert words.partition("\n")[0] in error.message  # it is shown all the same
         finally:
             listener.shutdown(socket.SHUT_RDWR)
             thread.join()
