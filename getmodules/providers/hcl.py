@@ -2,7 +2,7 @@
 
 Every value knows its line and column. There are no expressions: a lock file is data, and what would have to be
 evaluated is refused. (A template that holds nothing but a literal, ``"${"1.0.0"}"``, is that literal; both engines
-read it so.)
+read it so, except in labels.)
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class _Parser:
             raise HclError(position, f"blocks are nested more than {_DEPTH} deep")
         labels = []
         while self._kind in ("quote", "name"):
-            labels.append(self._string() if self._kind == "quote" else self._bare_label())
+            labels.append(self._label())
         self._expect("{")
         if self._kind == "newline":
             attributes, blocks = self.body("}", depth + 1)
@@ -180,8 +180,10 @@ class _Parser:
         self._expect("}")
         return Block(type_, position, tuple(labels), attributes, blocks)
 
-    def _bare_label(self) -> Literal:
-        label = Literal(self._here(), self._token)
+    def _label(self) -> Literal:
+        """A word, or a string that is no template, of whatever kind: both engines refuse it."""
+        position = self._here()
+        label = Literal(position, self._text_to_quote() if self._kind == "quote" else self._token)
         self._advance()
         return label
 

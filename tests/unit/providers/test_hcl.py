@@ -112,6 +112,8 @@ def test_everything_knows_where_it_stands() -> None:
         pytest.param('a = "${c}"', 1, 5, "no expressions", id="only a template"),
         pytest.param('a = "${"c"}d"', 1, 5, "no expressions", id="a template with more"),
         pytest.param('a = "${"c" + "d"}"', 1, 12, "+ has no place here", id="a sum in a template"),
+        pytest.param('x "${"l"}" {}', 1, 4, "no expressions", id="a template of nothing but a string in a label"),
+        pytest.param('x "l${"m"}" {}', 1, 5, "no expressions", id="a template in a label"),
         pytest.param('a = "%{if b}"', 1, 6, "no expressions", id="a directive"),
         pytest.param("a = b\n", 1, 5, "a string in quotes must stand here, not b", id="a reference"),
         pytest.param("a = f(1)\n", 1, 5, "a string in quotes", id="a call"),
