@@ -24,6 +24,7 @@ OTHER = "d7c433eb122685dac313a3510433aa29804faa5d"
 EXPIRED = "6b3d2a468be9fb837717bf52e5be5b4bc2994a35"
 SUBKEYS = "0c0de98b7c52c7cbe9baa70cd1a78b798fc70d32"
 SUBEXPIRED = "e59004dcf50d26272d9704f81cd05add9473d575"
+ENCRYPTING = "dda575fc6af0c9d2ecfc61e23856cfc586aea98c"
 
 #: After all keys that expire have expired, and before.
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

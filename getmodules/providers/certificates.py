@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from getmodules.errors import SignatureError
 from getmodules.limits import MIB
+from getmodules.providers.componentkeys import ComponentKey, component_keys
 from getmodules.providers.sequoia import BROKEN_ALGORITHMS, UnusableError, asked, named, sequoia
 from getmodules.values import valueclass
 
 if TYPE_CHECKING:
     from pysequoia import Cert
-    from pysequoia.packet import Packet
 
 KEY_BYTES: Final = MIB
 #: Each of them costs a verification for each signature.
@@ -27,17 +26,17 @@ class Certificate:
 
     fingerprint: str
     is_revoked: bool
-    #: When each of its keys ends, by fingerprint; ``None`` for never.
-    ends: Mapping[str, datetime | None]
+    #: The primary one comes first.
+    keys: tuple[ComponentKey, ...]
     #: What pysequoia made of it.
     cert: Cert
 
     def __str__(self) -> str:
         return f"the key {self.fingerprint.upper()}"
 
-    def has_key(self, name: str | None) -> bool:
-        """Whether ``name`` is the fingerprint or the id of one of its keys."""
-        return name is not None and any(name in (fingerprint, key_id(fingerprint)) for fingerprint in self.ends)
+    def key(self, name: str | None) -> ComponentKey | None:
+        """That one of its keys of which ``name`` is the fingerprint or the id."""
+        return next((each for each in self.keys if name in (each.fingerprint, key_id(each.fingerprint))), None)
 
 
 def key_id(fingerprint: str) -> str:
@@ -46,27 +45,52 @@ def key_id(fingerprint: str) -> str:
 
 
 def read_certificates(keys: Sequence[bytes], complaints: list[SignatureError]) -> list[Certificate]:
-    """The certificates in ``keys``, in order. A key that cannot be read vouches for nothing, and stops no other."""
+    """The certificates in ``keys``, in order. A key that cannot be used vouches for nothing, and stops no other.
+
+    Copies of one key are one: what any of them says counts, so that none hides that another is revoked, and an old
+    release can be verified with a copy from before the key was renewed.
+    """
     if len(keys) > MOST_KEYS:
         raise SignatureError(f"the registry lists {len(keys)} keys; {MOST_KEYS} are allowed")
-    found: list[Certificate] = []
+    merged: dict[str, tuple[int, Cert]] = {}
+    copies = 0
     for number, key in enumerate(keys, 1):
         try:
-            found += _read(key)
+            for copy in _split(key):
+                copies += 1
+                _merge(merged, number, copy)
         except UnusableError as error:
-            complaints.append(SignatureError(f"key {number} of {len(keys)} cannot be read: {error}"))
-    if len(found) > MOST_KEYS:
-        raise SignatureError(f"the registry lists {len(found)} keys; {MOST_KEYS} are allowed")
+            complaints.append(_complaint(number, keys, error))
+    if copies > MOST_KEYS:
+        raise SignatureError(f"the registry lists {copies} keys; {MOST_KEYS} are allowed")
+    found: list[Certificate] = []
+    for number, cert in merged.values():
+        try:
+            found.append(asked(partial(_certificate, cert)))
+        except UnusableError as error:
+            complaints.append(_complaint(number, keys, error))
     return found
 
 
-def _read(key: bytes) -> list[Certificate]:
+def _merge(merged: dict[str, tuple[int, Cert]], number: int, copy: Cert) -> None:
+    """``number`` is that of the entry which has the key, and of the first one where several have it."""
+    if copy.fingerprint in merged:
+        number, known = merged[copy.fingerprint]
+        copy = asked(lambda: known.merge(copy))
+    merged[copy.fingerprint] = number, copy
+
+
+def _complaint(number: int, keys: Sequence[bytes], error: UnusableError) -> SignatureError:
+    return SignatureError(f"key {number} of {len(keys)} cannot be used: {error}")
+
+
+def _split(key: bytes) -> list[Cert]:
     if len(key) > KEY_BYTES:
         raise UnusableError(f"it has {len(key):,} bytes, more than the {KEY_BYTES:,} that a key may have")
     certs: list[Cert] = asked(lambda: sequoia().Cert.split_bytes(key))
     if not certs:
         raise UnusableError("it is empty")
-    return [asked(partial(_certificate, cert)) for cert in certs]
+    return certs
 
 
 def _certificate(cert: Cert) -> Certificate:
@@ -76,25 +100,5 @@ def _certificate(cert: Cert) -> Certificate:
     used = {named(packet.hash_algorithm) for packet in packets if named(packet.tag) == "Signature"}
     if used and used <= BROKEN_ALGORITHMS:  # pysequoia would say that there is no signature
         raise UnusableError(f"its own signatures are made with {', '.join(sorted(used))}, which is broken")
-    ends = {
-        fingerprint: min((end for end in (own_end, cert.expiration) if end is not None), default=None)
-        for fingerprint, own_end in ((cert.fingerprint, None), *_subkeys(packets))
-    }
-    return Certificate(fingerprint=cert.fingerprint, is_revoked=cert.is_revoked, ends=ends, cert=cert)
-
-
-def _subkeys(packets: Iterable[Packet]) -> Iterator[tuple[str, datetime | None]]:
-    """Each subkey with its own end, which pysequoia tells nobody: the newest of its bindings has it."""
-    subkey, created, bound = "", None, None
-    end: datetime | None = None
-    for packet in packets:
-        if named(packet.tag) == "PublicSubkey":
-            if subkey:
-                yield subkey, end
-            subkey, created, bound, end = packet.fingerprint or "", packet.key_created, None, None
-        elif subkey and named(packet.tag) == "Signature" and named(packet.signature_type) == "SubkeyBinding":
-            made, period = packet.signature_created, packet.key_validity_period
-            if created is not None and made is not None and (bound is None or made >= bound):
-                bound, end = made, None if period is None else created + period
-    if subkey:
-        yield subkey, end
+    keys = tuple(component_keys(packets, cert.expiration))
+    return Certificate(fingerprint=cert.fingerprint, is_revoked=cert.is_revoked, keys=keys, cert=cert)

@@ -13,16 +13,19 @@ from typing import TYPE_CHECKING, Final
 from getmodules.errors import SignatureError
 from getmodules.limits import KIB
 from getmodules.providers.certificates import Certificate, key_id, read_certificates
+from getmodules.providers.componentkeys import ComponentKey
 from getmodules.providers.sequoia import BROKEN_ALGORITHMS, UnusableError, asked, named, sequoia
 from getmodules.values import valueclass
 
 if TYPE_CHECKING:
     from pysequoia import Sig
+    from pysequoia.packet import Packet
 
 SIGNATURE_BYTES: Final = 64 * KIB
 MOST_SIGNATURES: Final = 16
 _DETACHED = "it is made with `gpg --detach-sign`, with or without --armor"
 _ANEW = "ask the author of the provider to sign the release anew"
+_RENEWED = "if its owner has renewed it, the registry must list the renewed copy, too, and keep this one"
 _OVER_DOCUMENTS = frozenset({"Binary", "Text"})
 
 
@@ -72,10 +75,11 @@ def find_signer(
     found: list[Signer] = []
     for certificate in read_certificates(keys, complaints):
         for each in signatures:
-            if not certificate.has_key(each.issuer):
+            key = certificate.key(each.issuer)
+            if key is None:
                 continue
             try:
-                found.append(_verify(document, each, certificate, now, trusted))
+                found.append(_verify(document, each, certificate, key, now, trusted))
             except SignatureError as error:
                 complaints.append(error)
     for signer in found:
@@ -87,7 +91,12 @@ def find_signer(
 
 
 def _verify(
-    document: bytes, signature: _Signature, certificate: Certificate, now: datetime, trusted: frozenset[str] | None
+    document: bytes,
+    signature: _Signature,
+    certificate: Certificate,
+    key: ComponentKey,
+    now: datetime,
+    trusted: frozenset[str] | None,
 ) -> Signer:
     if trusted is not None and certificate.fingerprint not in trusted:
         raise SignatureError(
@@ -95,42 +104,58 @@ def _verify(
             part="untrusted-key",
             hint="add its fingerprint to the list if its owner has told you that it is theirs",
         )
-    if certificate.is_revoked:
-        raise SignatureError(
-            f"{certificate} has been revoked",
-            part="revoked-key",
-            hint="its owner says that it must not be used: ask for a release that is signed with a new one",
-        )
+    _refuse_revoked(certificate, key)
     try:
         verified = asked(
             lambda: sequoia().verify(bytes=document, store=lambda ids: [certificate.cert], signature=signature.sig)
         )
     except UnusableError:
-        raise _unfit(signature, certificate, now) from None
-    end = certificate.ends[verified.valid_sigs[0].signing_key]
-    return Signer(fingerprint=certificate.fingerprint, expired=end if end is not None and end <= now else None)
+        raise _unfit(signature, certificate, key, now) from None
+    signing = certificate.key(verified.valid_sigs[0].signing_key)
+    assert signing is not None
+    _refuse_revoked(certificate, signing)  # a signature may name several keys, and another one first
+    return Signer(
+        fingerprint=certificate.fingerprint,
+        expired=signing.end if signing.end is not None and signing.end <= now else None,
+    )
 
 
-def _unfit(signature: _Signature, certificate: Certificate, now: datetime) -> SignatureError:
+def _refuse_revoked(certificate: Certificate, key: ComponentKey) -> None:
+    """Whatever the reason for it, and also where the signature is older: who has the key can give it any date."""
+    if certificate.is_revoked or key.is_revoked:
+        which = certificate if certificate.is_revoked else f"the subkey {key.fingerprint.upper()} of {certificate}"
+        raise SignatureError(
+            f"{which} has been revoked",
+            part="revoked-key",
+            hint="its owner says that it must not be used: ask for a release that is signed with a new one",
+        )
+
+
+def _unfit(signature: _Signature, certificate: Certificate, key: ComponentKey, now: datetime) -> SignatureError:
     """pysequoia says no more than that; what can be seen from outside is said here."""
-    made = signature.created
-    ends = [end for end in certificate.ends.values() if end is not None]
-    if made is not None and ends and made >= min(ends):
+    made, by = signature.created, f"the signature by {certificate}"
+    if made is not None and key.end is not None and made >= key.end:
         return SignatureError(
-            f"{certificate} had expired on {min(ends).date()}, before it signed on {made.date()}",
+            f"{certificate} had expired on {key.end.date()}, before it signed on {made.date()}",
             part="expired-key",
-            hint="if its owner has renewed it, the registry must list the renewed key",
+            hint=_RENEWED,
         )
     if signature.algorithm in BROKEN_ALGORITHMS:
-        return SignatureError(
-            f"the signature by {certificate} is made with {signature.algorithm}, which is broken", hint=_ANEW
-        )
+        return SignatureError(f"{by} is made with {signature.algorithm}, which is broken", hint=_ANEW)
     if signature.expiration is not None and signature.expiration <= now:
+        return SignatureError(f"{by} was valid until {signature.expiration.date()}", hint=_ANEW)
+    if made is not None and made > now:
         return SignatureError(
-            f"the signature by {certificate} was valid until {signature.expiration.date()}", hint=_ANEW
+            f"{by} is dated {made.date()}, which is still to come", hint="set the clock, if it is late"
+        )
+    if made is not None and key.since is not None and made < key.since:
+        return SignatureError(
+            f"{certificate} signed on {made.date()}, and the copy that is listed vouches for it only since "
+            f"{key.since.date()}",
+            hint="after its owner has renewed a key, the registry must list the copy from before that, too",
         )
     return SignatureError(
-        f"the signature by {certificate} does not fit the document",
+        f"{by} does not fit the document",
         hint="the document or the signature was changed, or they are not of the same release",
     )
 
@@ -143,13 +168,13 @@ def _refusal(
         return SignatureError(
             f"the key {found[0].fingerprint.upper()} expired on {found[0].expired.date()}",
             part="expired-key",
-            hint="if its owner has renewed it, the registry must list the renewed key",
+            hint=_RENEWED,
         )
     if complaints:
-        return complaints[-1]  # what is about a key that signed comes after what is about one that cannot be read
-    issuers = {each.issuer.upper() if each.issuer else "an unnamed key" for each in signatures}
+        return complaints[-1]  # what is about a key that signed comes after what is about one that cannot be used
+    issuers = ", ".join(sorted({each.issuer.upper() if each.issuer else "an unnamed key" for each in signatures}))
     return SignatureError(
-        f"the signature is by none of the keys that the registry lists: it is by {', '.join(sorted(issuers))}",
+        f"the signature is by none of the keys that the registry lists: it is by {issuers}",
         part="unknown-key",
         hint="the registry must list the key that the provider's author signs with",
     )
@@ -173,13 +198,14 @@ def _read_signatures(data: bytes) -> list[_Signature]:
 
 
 def _parse_signatures(data: bytes) -> list[_Signature]:
-    library = sequoia()  # first, so that a missing library is what is said to be missing
+    sequoia()  # first, so that a missing library is what is said to be missing
     from pysequoia.packet import PacketPile
 
-    return [_signature(library.Sig.from_bytes(bytes(packet))) for packet in PacketPile.from_bytes(data)]
+    return [_signature(packet) for packet in PacketPile.from_bytes(data)]
 
 
-def _signature(sig: Sig) -> _Signature:
+def _signature(packet: Packet) -> _Signature:
+    sig = sequoia().Sig.from_bytes(bytes(packet))
     return _Signature(
         issuer=sig.issuer_fingerprint or sig.issuer_key_id,
         kind=named(sig.signature_type),

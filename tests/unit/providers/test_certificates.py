@@ -8,6 +8,7 @@ import pytest
 
 from getmodules import SignatureError
 from getmodules.providers.certificates import KEY_BYTES, MOST_KEYS, key_id, read_certificates
+from tests.forgeries import joined, packets
 from tests.refusals import refusal
 from tests.releases import AUTHOR, AUTHOR_ID, EXPIRED, OTHER, SUBEXPIRED, SUBKEYS, read
 
@@ -46,16 +47,15 @@ def test_what_a_policy_wants_to_know(
     (found,) = read_certificates([read(f"{name}.asc")], [])
     assert fingerprint in (None, found.fingerprint)
     assert found.is_revoked is revoked
-    assert list(found.ends.values()) == ends
-    assert next(iter(found.ends)) == found.fingerprint
+    assert [key.end for key in found.keys] == ends
+    assert found.keys[0].fingerprint == found.fingerprint
 
 
 def test_a_key_is_known_by_its_fingerprint_and_by_its_id() -> None:
     (found,) = read_certificates([read("author.asc")], [])
-    assert found.has_key(AUTHOR)
-    assert found.has_key(AUTHOR_ID.lower())
-    assert not found.has_key(AUTHOR[-8:])
-    assert not found.has_key(None)
+    assert found.key(AUTHOR) == found.key(AUTHOR_ID.lower()) == found.keys[0]
+    assert found.key(AUTHOR[-8:]) is None
+    assert found.key(None) is None
 
 
 def test_the_id_of_a_version_6_key_is_at_its_start() -> None:
@@ -68,8 +68,7 @@ def test_each_of_several_subkeys_has_its_end() -> None:
 
     cert = Tsk.generate("several@example.com", validity_seconds=3_600).extract_certificate()
     (found,) = read_certificates([bytes(cert)], [])
-    assert len(found.ends) == 3
-    assert set(found.ends.values()) == {cert.expiration}
+    assert [key.end for key in found.keys] == [cert.expiration] * 3
 
 
 @pytest.mark.parametrize(
@@ -88,7 +87,7 @@ def test_a_key_that_cannot_be_read_stops_no_other(key: bytes) -> None:
     found = read_certificates([key, read("author.asc")], complaints)
     assert [each.fingerprint for each in found] == [AUTHOR]
     (complaint,) = complaints
-    assert complaint.message.startswith("key 1 of 2 cannot be read: ")
+    assert complaint.message.startswith("key 1 of 2 cannot be used: ")
     assert "\n" not in complaint.message
 
 
@@ -96,8 +95,35 @@ def test_a_key_whose_own_signatures_are_broken_says_so() -> None:
     complaints: list[SignatureError] = []
     assert read_certificates([read("sha1.asc")], complaints) == []
     assert [complaint.message for complaint in complaints] == [
-        "key 1 of 1 cannot be read: its own signatures are made with SHA1, which is broken"
+        "key 1 of 1 cannot be used: its own signatures are made with SHA1, which is broken"
     ]
+
+
+@pytest.mark.parametrize("name", ["sha1", "rsa1024", "secp256k1"])
+@pytest.mark.parametrize("is_first", [False, True])
+def test_it_disables_no_other_key_of_the_same_entry(name: str, is_first: bool) -> None:
+    bad, good = joined(*packets(f"{name}.asc")), read("author.key")
+    complaints: list[SignatureError] = []
+    found = read_certificates([bad + good if is_first else good + bad], complaints)
+    assert [each.fingerprint for each in found] == [AUTHOR]
+    assert len(complaints) == 1
+
+
+@pytest.mark.parametrize("is_one_entry", [False, True])
+def test_copies_of_a_key_are_one(is_one_entry: bool) -> None:
+    copies = [joined(*packets(f"{name}.asc")) for name in ("prolonged", "prolonged-before")]
+    for each in (copies, copies[::-1]):
+        (found,) = read_certificates([b"".join(each)] if is_one_entry else each, [])
+        assert found.keys[0].end is None
+        assert found.keys[0].since == datetime(2020, 1, 1, 12, tzinfo=UTC)
+
+
+def test_one_revoked_copy_revokes_the_key() -> None:
+    revoked = packets("revoked.asc")
+    copy = joined(*(each for each in revoked if str(each.signature_type) != "SignatureType.KeyRevocation"))
+    assert [each.is_revoked for each in read_certificates([copy], [])] == [False]
+    for entries in ([copy, joined(*revoked)], [joined(*revoked), copy], [copy + joined(*revoked)]):
+        assert [each.is_revoked for each in read_certificates(entries, [])] == [True]
 
 
 @pytest.mark.parametrize(

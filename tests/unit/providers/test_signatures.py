@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from getmodules import SignatureError
 from getmodules.providers.signatures import MOST_SIGNATURES, SIGNATURE_BYTES, find_signer
+from tests.forgeries import about, joined, lengthened, packets
 from tests.refusals import refusal
 from tests.releases import (
     AUTHOR,
     AUTHOR_ID,
     EARLIER,
+    ENCRYPTING,
     EXPIRED,
     NOW,
     OTHER,
@@ -34,6 +36,7 @@ AUTHOR_KEY, OTHER_KEY, EXPIRED_KEY = read("author.asc"), read("other.asc"), read
         pytest.param("subkeys.sig", "subkeys.asc", SUBKEYS, id="by a subkey: the primary key is named"),
         pytest.param("both.sig", "author.asc", AUTHOR, id="two signatures, the second one's key"),
         pytest.param("both.sig", "other.asc", OTHER, id="two signatures, the first one's key"),
+        pytest.param("encrypting.sig", "encrypting.asc", ENCRYPTING, id="another key of its owner's has ended"),
     ],
 )
 def test_a_good_signature(signature: str, key: str, fingerprint: str) -> None:
@@ -78,6 +81,55 @@ def test_a_key_that_has_expired_since(signature: str, key: str, fingerprint: str
 def test_a_key_that_was_renewed_in_time_has_not_expired() -> None:
     arguments = (SHASUMS, read("renewed.sig"), [read("renewed.asc")])
     assert find_signer(*arguments, now=NOW, refuse_expired=True).expired is None
+
+
+def test_a_forged_signature_hides_no_end() -> None:
+    """Whoever lists a key can add to it what its owner never signed."""
+    primary, user, self_signature, subkey, binding = packets("subexpired.asc")
+    forged = lengthened(binding, about(primary, subkey), valid=timedelta(days=60 * 365))
+    arguments = (SHASUMS, read("subexpired.sig"), [joined(primary, user, self_signature, subkey, binding, forged)])
+    assert str(find_signer(*arguments, now=NOW).expired) == "2021-01-01 12:00:00+00:00"
+    refusal(SignatureError, "signature/expired-key", find_signer, *arguments, now=NOW, refuse_expired=True)
+
+
+BEFORE, AFTER = read("prolonged-before.asc"), read("prolonged.asc")
+
+
+@pytest.mark.parametrize("keys", [[BEFORE, AFTER], [AFTER, BEFORE], [BEFORE + AFTER]])
+def test_copies_from_before_and_after_a_renewal_are_one_key(keys: list[bytes]) -> None:
+    assert find_signer(SHASUMS, read("prolonged.sig"), keys, now=NOW, refuse_expired=True).expired is None
+
+
+def test_one_of_these_copies_says_what_is_missing() -> None:
+    arguments = (SHASUMS, read("prolonged.sig"))
+    error = refusal(SignatureError, "signature", find_signer, *arguments, [AFTER], now=NOW)
+    assert "signed on 2020-06-01, and the copy that is listed vouches for it only since 2020-12-01" in error.message
+    assert "from before that" in (error.hint or "")
+    error = refusal(
+        SignatureError, "signature/expired-key", find_signer, *arguments, [BEFORE], now=NOW, refuse_expired=True
+    )
+    assert "renewed copy, too" in (error.hint or "")
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+@pytest.mark.parametrize("refuse_expired", [False, True])
+def test_a_copy_without_its_revocation_revives_no_key(is_first: bool, refuse_expired: bool) -> None:
+    revoked = packets("revoked.asc")
+    copy = joined(*(each for each in revoked if str(each.signature_type) != "SignatureType.KeyRevocation"))
+    assert find_signer(SHASUMS, read("revoked.sig"), [copy], now=NOW).expired is None
+    keys = [copy, joined(*revoked)] if is_first else [joined(*revoked), copy]
+    arguments = (SHASUMS, read("revoked.sig"), keys)
+    refusal(SignatureError, "signature/revoked-key", find_signer, *arguments, now=NOW, refuse_expired=refuse_expired)
+
+
+def test_a_revoked_subkey_signs_nothing_and_its_primary_key_still_does() -> None:
+    *rest, revocation, binding = packets("retired.asc")
+    arguments = (SHASUMS, read("retired.sig"))
+    assert find_signer(*arguments, [joined(*rest, binding)], now=NOW).expired is None
+    keys = [joined(*rest, revocation, binding)]
+    error = refusal(SignatureError, "signature/revoked-key", find_signer, *arguments, keys, now=NOW)
+    assert rest[-1].fingerprint is not None
+    assert f"the subkey {rest[-1].fingerprint.upper()} of the key " in error.message
 
 
 @pytest.mark.parametrize("refuse_expired", [False, True])
@@ -125,6 +177,18 @@ def test_what_is_no_good_signature(signature: str, key: str, code: str, words: s
 def test_another_document(document: bytes) -> None:
     error = refusal(SignatureError, "signature", find_signer, document, read("author.sig"), [AUTHOR_KEY], now=NOW)
     assert "does not fit" in error.message
+
+
+def test_what_was_changed_is_not_blamed_on_a_key_that_did_not_sign() -> None:
+    arguments = (SHASUMS + b"\n", read("encrypting.sig"), [read("encrypting.asc")])
+    error = refusal(SignatureError, "signature", find_signer, *arguments, now=NOW)
+    assert "does not fit" in error.message
+
+
+def test_a_signature_from_the_future() -> None:
+    arguments = (SHASUMS + b"\n", SIGNATURE, [AUTHOR_KEY])
+    error = refusal(SignatureError, "signature", find_signer, *arguments, now=datetime(2020, 3, 1, tzinfo=UTC))
+    assert "2020-06-01, which is still to come" in error.message
 
 
 def test_a_subkey_that_was_slipped_under_a_trusted_key_signs_nothing() -> None:

@@ -1,0 +1,74 @@
+"""What a certificate says about its keys, and what somebody else only says about them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from getmodules.providers.certificates import Certificate, read_certificates
+from tests.forgeries import NOBODY, about, joined, lengthened, packets
+from tests.releases import AUTHOR, read
+
+MADE = datetime(2020, 1, 1, tzinfo=UTC)
+END = datetime(2021, 1, 1, 12, tzinfo=UTC)
+RENEWED = datetime(2020, 12, 1, tzinfo=UTC)
+LONG = timedelta(days=60 * 365)
+
+
+def _certificate(*keys: bytes) -> Certificate:
+    (found,) = read_certificates(keys, [])
+    return found
+
+
+@pytest.mark.parametrize("issuer", [None, NOBODY], ids=["by its owner", "by somebody"])
+@pytest.mark.parametrize("fits", [False, True], ids=["a wrong digest", "a right digest"])
+@pytest.mark.parametrize("behind", [False, True], ids=["before the real one", "behind it"])
+@pytest.mark.parametrize("name", ["expired", "subexpired"])
+def test_a_forged_signature_lengthens_no_life(name: str, behind: bool, fits: bool, issuer: bytes | None) -> None:
+    primary, user, *rest = packets(f"{name}.asc")
+    *others, real = rest
+    subject = about(primary, *(others[1:] if others else [user]))
+    forged = lengthened(real, subject, valid=LONG, fits=fits, issuer=issuer)
+    pair = (real, forged) if behind else (forged, real)
+    assert _certificate(joined(primary, user, *others, *pair)).keys[-1].end == END
+
+
+def test_the_newest_good_binding_counts() -> None:
+    *rest, newer, older = packets("renewed.asc")
+    assert (older.key_validity_period, newer.key_validity_period) == (END - MADE, None)
+    for pair in ((older, newer), (newer, older)):
+        assert _certificate(joined(*rest, *pair)).keys[1].end is None
+    forged = lengthened(older, about(rest[0], rest[-1]), valid=timedelta(days=90))
+    assert _certificate(joined(*rest, older, newer, forged)).keys[1].end is None
+
+
+@pytest.mark.parametrize(
+    ("name", "since"),
+    [
+        pytest.param("author", [MADE], id="one key"),
+        pytest.param("subkeys", [MADE, MADE], id="with a subkey"),
+        pytest.param("renewed", [MADE, MADE], id="a subkey that was renewed"),
+        pytest.param("prolonged-before", [datetime(2020, 1, 1, 12, tzinfo=UTC)], id="before it was renewed"),
+        pytest.param("prolonged", [datetime(2020, 12, 1, 12, tzinfo=UTC)], id="after it was renewed"),
+    ],
+)
+def test_since_when_a_copy_vouches(name: str, since: list[datetime]) -> None:
+    assert [key.since for key in _certificate(read(f"{name}.asc")).keys] == since
+
+
+def test_a_subkey_is_not_older_than_what_vouches_for_it() -> None:
+    *rest, newer, _ = packets("renewed.asc")
+    assert [key.since for key in _certificate(joined(*rest, newer)).keys] == [MADE, RENEWED]
+
+
+def test_a_subkey_without_a_binding_never_counts() -> None:
+    *_, subkey, _ = packets("subkeys.asc")
+    (primary, added) = _certificate(joined(*packets("author.asc"), subkey)).keys
+    assert primary.fingerprint == AUTHOR
+    assert (added.since, added.end) == (None, None)
+
+
+def test_a_revoked_subkey() -> None:
+    assert [key.is_revoked for key in _certificate(read("retired.asc")).keys] == [False, True]
+    assert [key.is_revoked for key in _certificate(read("subkeys.asc")).keys] == [False, False]
