@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, Final
 
 from getmodules.errors import SignatureError
 from getmodules.limits import MIB
-from getmodules.providers.componentkeys import ComponentKey, component_keys
+from getmodules.providers.componentkeys import ComponentKey, component_keys, flaw_of
 from getmodules.providers.sequoia import BROKEN_ALGORITHMS, UnusableError, asked, named, sequoia
 from getmodules.values import valueclass
 
 if TYPE_CHECKING:
     from pysequoia import Cert
+    from pysequoia.packet import Packet
 
 KEY_BYTES: Final = MIB
 #: Each of them costs a verification for each signature.
 MOST_KEYS: Final = 64
+#: A hint.
+SUPPORTED_KEY: Final = (
+    "its owner can sign with a key that is supported, such as one of ed25519, or of RSA with 3072 bits"
+)
 
 
 @valueclass
@@ -81,7 +86,7 @@ def _merge(merged: dict[str, tuple[int, Cert]], number: int, copy: Cert) -> None
 
 
 def _complaint(number: int, keys: Sequence[bytes], error: UnusableError) -> SignatureError:
-    return SignatureError(f"key {number} of {len(keys)} cannot be used: {error}")
+    return SignatureError(f"key {number} of {len(keys)} cannot be used: {error}", hint=error.hint)
 
 
 def _split(key: bytes) -> list[Cert]:
@@ -97,8 +102,23 @@ def _certificate(cert: Cert) -> Certificate:
     from pysequoia.packet import PacketPile
 
     packets = tuple(PacketPile.from_bytes(bytes(cert)))
-    used = {named(packet.hash_algorithm) for packet in packets if named(packet.tag) == "Signature"}
-    if used and used <= BROKEN_ALGORITHMS:  # pysequoia would say that there is no signature
-        raise UnusableError(f"its own signatures are made with {', '.join(sorted(used))}, which is broken")
-    keys = tuple(component_keys(packets, cert.expiration))
+    try:
+        end = asked(lambda: cert.expiration)
+    except UnusableError as error:
+        raise _reason(packets) or error from None
+    keys = tuple(component_keys(packets, end))
     return Certificate(fingerprint=cert.fingerprint, is_revoked=cert.is_revoked, keys=keys, cert=cert)
+
+
+def _reason(packets: Sequence[Packet]) -> UnusableError | None:
+    """Where pysequoia says that there is no signature, or that an algorithm was rejected: which one, and why."""
+    flaw = flaw_of(packets[0])
+    if flaw is not None:
+        return UnusableError(f"it is {flaw}", SUPPORTED_KEY)
+    used = {named(packet.hash_algorithm) for packet in packets if named(packet.tag) == "Signature"}
+    if used and used <= BROKEN_ALGORITHMS:
+        return UnusableError(
+            f"its own signatures are made with {', '.join(sorted(used))}, which is broken",
+            "its owner can renew it, and the registry must list it anew",
+        )
+    return None

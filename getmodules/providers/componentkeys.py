@@ -1,4 +1,4 @@
-"""What a certificate says about each of its keys: how long it is good, and whether it was revoked."""
+"""What a certificate says about each of its keys: how long it is good, whether it was revoked, what it is made of."""
 
 from __future__ import annotations
 
@@ -12,6 +12,15 @@ from getmodules.values import valueclass
 if TYPE_CHECKING:
     from pysequoia.packet import Packet
 
+_WEAK_BITS: Final = 2048
+_RSA_AND_DSA: Final = frozenset({"RSAEncryptSign", "RSASign", "DSA"})
+#: Those that GnuPG makes and pysequoia does not know, by the identifiers that are in a key.
+_UNKNOWN_CURVES: Final = {
+    "2b2403030208010107": "brainpoolP256r1",
+    "2b240303020801010b": "brainpoolP384r1",
+    "2b240303020801010d": "brainpoolP512r1",
+    "2b8104000a": "secp256k1",
+}
 _BY_ITS_OWNER: Final = frozenset(
     {"DirectKey", "GenericCertification", "PersonaCertification", "CasualCertification", "PositiveCertification"}
 )
@@ -27,6 +36,8 @@ class ComponentKey:
     #: The oldest signature with which its owner vouches for it: no document that it signed earlier can be verified.
     since: datetime | None
     is_revoked: bool
+    #: Why nothing can be verified with it, if that can be told: "a key …, which …".
+    flaw: str | None
 
 
 def component_keys(packets: Iterable[Packet], end: datetime | None) -> Iterator[ComponentKey]:
@@ -39,7 +50,9 @@ def component_keys(packets: Iterable[Packet], end: datetime | None) -> Iterator[
     """
     (primary, *_), *_ = components = _components(packets)
     since = min(_self_signed(components, primary), default=None)
-    yield ComponentKey(fingerprint=primary.fingerprint or "", end=end, since=since, is_revoked=False)
+    yield ComponentKey(
+        fingerprint=primary.fingerprint or "", end=end, since=since, is_revoked=False, flaw=flaw_of(primary)
+    )
     for subkey, *signatures in components:
         if named(subkey.tag) == "PublicSubkey":
             bindings = [each for each in signatures if named(each.signature_type) == "SubkeyBinding"]
@@ -50,7 +63,18 @@ def component_keys(packets: Iterable[Packet], end: datetime | None) -> Iterator[
                 since=None if since is None or not made else max(since, min(made)),
                 # Wrong ones count, too, and can only refuse.
                 is_revoked=any(named(each.signature_type) == "SubkeyRevocation" for each in signatures),
+                flaw=flaw_of(subkey),
             )
+
+
+def flaw_of(key: Packet) -> str | None:
+    """Why nothing can be verified with ``key``, if that can be told."""
+    algorithm, material = named(key.key_algorithm), key.body[6:]  # behind version, time and algorithm
+    if algorithm in _RSA_AND_DSA:
+        bits = int.from_bytes(material[:2], "big")
+        return f"a key of {algorithm[:3]} with {bits} bits, which is too weak" if bits < _WEAK_BITS else None
+    curve = _UNKNOWN_CURVES.get(material[1 : 1 + material[0]].hex()) if material else None
+    return curve and f"a key on the curve {curve}, which is not supported"
 
 
 def _components(packets: Iterable[Packet]) -> list[list[Packet]]:

@@ -16,7 +16,11 @@ BROKEN_ALGORITHMS: Final = frozenset({"MD5", "RipeMD", "SHA1"})
 
 
 class UnusableError(Exception):
-    """What was read is not what it should be; the message is the library's own, made printable."""
+    """What was read is not what it should be; the message is often the library's own, made printable."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 def sequoia() -> ModuleType:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from getmodules.errors import SignatureError
 from getmodules.limits import KIB
-from getmodules.providers.certificates import Certificate, key_id, read_certificates
+from getmodules.providers.certificates import SUPPORTED_KEY, Certificate, key_id, read_certificates
 from getmodules.providers.componentkeys import ComponentKey
 from getmodules.providers.sequoia import BROKEN_ALGORITHMS, UnusableError, asked, named, sequoia
 from getmodules.values import valueclass
@@ -70,10 +70,11 @@ def find_signer(
 
     ``signature`` and ``keys`` may be binary or armored; ``trusted`` are the fingerprints that will do, if not all.
     """
+    unusable: list[SignatureError] = []
     complaints: list[SignatureError] = []
     signatures = _read_signatures(signature)
     found: list[Signer] = []
-    for certificate in read_certificates(keys, complaints):
+    for certificate in read_certificates(keys, unusable):
         for each in signatures:
             key = certificate.key(each.issuer)
             if key is None:
@@ -87,7 +88,7 @@ def find_signer(
             return signer
     if found and not refuse_expired:
         return found[0]
-    raise _refusal(found, complaints, signatures)
+    raise _refusal(found, complaints, unusable, signatures)
 
 
 def _verify(
@@ -134,6 +135,8 @@ def _refuse_revoked(certificate: Certificate, key: ComponentKey) -> None:
 def _unfit(signature: _Signature, certificate: Certificate, key: ComponentKey, now: datetime) -> SignatureError:
     """pysequoia says no more than that; what can be seen from outside is said here."""
     made, by = signature.created, f"the signature by {certificate}"
+    if key.flaw is not None:
+        return SignatureError(f"{by} is made with {key.flaw}", hint=SUPPORTED_KEY)
     if made is not None and key.end is not None and made >= key.end:
         return SignatureError(
             f"{certificate} had expired on {key.end.date()}, before it signed on {made.date()}",
@@ -161,7 +164,10 @@ def _unfit(signature: _Signature, certificate: Certificate, key: ComponentKey, n
 
 
 def _refusal(
-    found: Sequence[Signer], complaints: Sequence[SignatureError], signatures: Sequence[_Signature]
+    found: Sequence[Signer],
+    complaints: Sequence[SignatureError],
+    unusable: Sequence[SignatureError],
+    signatures: Sequence[_Signature],
 ) -> SignatureError:
     if found:
         assert found[0].expired is not None
@@ -171,8 +177,11 @@ def _refusal(
             hint=_RENEWED,
         )
     if complaints:
-        return complaints[-1]  # what is about a key that signed comes after what is about one that cannot be used
+        return complaints[-1]
     issuers = ", ".join(sorted({each.issuer.upper() if each.issuer else "an unnamed key" for each in signatures}))
+    if unusable:  # it may be the one that signed
+        last = unusable[-1]
+        return SignatureError(f"the signature is by {issuers}; {last.message}", hint=last.hint)
     return SignatureError(
         f"the signature is by none of the keys that the registry lists: it is by {issuers}",
         part="unknown-key",

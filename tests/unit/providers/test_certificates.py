@@ -91,12 +91,22 @@ def test_a_key_that_cannot_be_read_stops_no_other(key: bytes) -> None:
     assert "\n" not in complaint.message
 
 
-def test_a_key_whose_own_signatures_are_broken_says_so() -> None:
+@pytest.mark.parametrize(
+    ("name", "why", "hint"),
+    [
+        pytest.param("sha1", "its own signatures are made with SHA1, which is broken", "renew", id="SHA-1"),
+        pytest.param("rsa1024", "it is a key of RSA with 1024 bits, which is too weak", "ed25519", id="too weak"),
+        pytest.param(
+            "secp256k1", "it is a key on the curve secp256k1, which is not supported", "ed25519", id="a curve"
+        ),
+    ],
+)
+def test_a_key_that_is_not_good_enough_says_why(name: str, why: str, hint: str) -> None:
     complaints: list[SignatureError] = []
-    assert read_certificates([read("sha1.asc")], complaints) == []
-    assert [complaint.message for complaint in complaints] == [
-        "key 1 of 1 cannot be used: its own signatures are made with SHA1, which is broken"
-    ]
+    assert read_certificates([read(f"{name}.asc")], complaints) == []
+    (complaint,) = complaints
+    assert complaint.message == f"key 1 of 1 cannot be used: {why}"
+    assert hint in (complaint.hint or "")
 
 
 @pytest.mark.parametrize("name", ["sha1", "rsa1024", "secp256k1"])

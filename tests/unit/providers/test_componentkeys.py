@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from getmodules.providers.certificates import Certificate, read_certificates
+from getmodules.providers.componentkeys import flaw_of
 from tests.forgeries import NOBODY, about, joined, lengthened, packets
 from tests.releases import AUTHOR, read
 
@@ -72,3 +73,17 @@ def test_a_subkey_without_a_binding_never_counts() -> None:
 def test_a_revoked_subkey() -> None:
     assert [key.is_revoked for key in _certificate(read("retired.asc")).keys] == [False, True]
     assert [key.is_revoked for key in _certificate(read("subkeys.asc")).keys] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "flaw"),
+    [
+        pytest.param("author", None, id="ed25519"),
+        pytest.param("sha1", None, id="RSA"),
+        pytest.param("rsa1024", "a key of RSA with 1024 bits, which is too weak", id="short RSA"),
+        pytest.param("secp256k1", "a key on the curve secp256k1, which is not supported", id="secp256k1"),
+        pytest.param("brainpoolP256r1", "a key on the curve brainpoolP256r1, which is not supported", id="brainpool"),
+    ],
+)
+def test_why_nothing_can_be_verified_with_a_key(name: str, flaw: str | None) -> None:
+    assert flaw_of(packets(f"{name}.asc")[0]) == flaw

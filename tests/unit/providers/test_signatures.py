@@ -153,6 +153,11 @@ def test_of_the_listed_keys_only_trusted_ones_count(trusted: set[str]) -> None:
         pytest.param("afterwards.sig", "expired.asc", "signature/expired-key", "before it signed", id="too late"),
         pytest.param("sha1.sig", "author.asc", "signature", "SHA1, which is broken", id="SHA-1"),
         pytest.param("passing.sig", "author.asc", "signature", "valid until 2020-06-11", id="an expired signature"),
+        pytest.param("rsa1024.sig", "rsa1024.asc", "signature", "RSA with 1024 bits", id="a weak key"),
+        pytest.param(
+            "mixed.sig", "mixed.asc", "signature", "the curve brainpoolP256r1", id="a subkey on a strange curve"
+        ),
+        pytest.param("author.sig", "rsa1024.asc", "signature", f"is by {AUTHOR.upper()}; key 1", id="past a weak key"),
         pytest.param("message.asc", "author.asc", "signature", "signed message", id="a signed message"),
         pytest.param("message.sig", "author.asc", "signature", "cannot be read", id="a binary signed message"),
         pytest.param("author.asc", "author.asc", "signature", "cannot be read", id="a key for a signature"),
