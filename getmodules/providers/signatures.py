@@ -6,8 +6,10 @@ a revoked key signs nothing; and a key that has expired since is reported, for t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from getmodules.errors import SignatureError
@@ -15,6 +17,7 @@ from getmodules.limits import KIB
 from getmodules.providers.certificates import SUPPORTED_KEY, Certificate, key_id, read_certificates
 from getmodules.providers.componentkeys import ComponentKey
 from getmodules.providers.sequoia import BROKEN_ALGORITHMS, UnusableError, asked, named, sequoia
+from getmodules.redact import printable
 from getmodules.values import valueclass
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ _DETACHED = "it is made with `gpg --detach-sign`, with or without --armor"
 _ANEW = "ask the author of the provider to sign the release anew"
 _RENEWED = "if its owner has renewed it, the registry must list the renewed copy, too, and keep this one"
 _OVER_DOCUMENTS = frozenset({"Binary", "Text"})
+_ARMOR = re.compile(rb"(?:^|[\r\n])[ \t]*-----BEGIN PGP ")
 
 
 @valueclass
@@ -39,6 +43,8 @@ class _Signature:
     algorithm: str
     created: datetime | None
     expiration: datetime | None
+    #: What only those may verify it who know what it means.
+    critical: tuple[str, ...]
     #: What pysequoia made of it.
     sig: Sig
 
@@ -157,6 +163,9 @@ def _unfit(signature: _Signature, certificate: Certificate, key: ComponentKey, n
             f"{key.since.date()}",
             hint="after its owner has renewed a key, the registry must list the copy from before that, too",
         )
+    if signature.critical:
+        names = ", ".join(printable(name, 80) for name in signature.critical)
+        return SignatureError(f"{by} is only for those who know what {names} means, which is unknown here", hint=_ANEW)
     return SignatureError(
         f"{by} does not fit the document",
         hint="the document or the signature was changed, or they are not of the same release",
@@ -210,7 +219,13 @@ def _parse_signatures(data: bytes) -> list[_Signature]:
     sequoia()  # first, so that a missing library is what is said to be missing
     from pysequoia.packet import PacketPile
 
-    return [_signature(packet) for packet in PacketPile.from_bytes(data)]
+    return [_signature(packet) for block in _blocks(data) for packet in PacketPile.from_bytes(block)]
+
+
+def _blocks(data: bytes) -> list[bytes]:
+    """Armored signatures one behind the other, of which pysequoia would read the first; binary ones are one block."""
+    starts = [match.start() for match in _ARMOR.finditer(data)]
+    return [data[start:end] for start, end in pairwise([0, *starts[1:], len(data)])]
 
 
 def _signature(packet: Packet) -> _Signature:
@@ -221,5 +236,12 @@ def _signature(packet: Packet) -> _Signature:
         algorithm=named(sig.hash_algorithm),
         created=sig.created,
         expiration=sig.expiration,
+        critical=tuple(note.key for note in packet.notations or () if _is_critical(note.key.encode(), packet.body)),
         sig=sig,
     )
+
+
+def _is_critical(name: bytes, signature: bytes) -> bool:
+    """pysequoia tells the names of notations, and nothing of the bit which says that this one must be understood."""
+    subpacket = rb"\x94.{4}%b..%b" % (re.escape(len(name).to_bytes(2, "big")), re.escape(name))
+    return re.search(subpacket, signature, re.DOTALL) is not None

@@ -132,6 +132,15 @@ def test_a_revoked_subkey_signs_nothing_and_its_primary_key_still_does() -> None
     assert f"the subkey {rest[-1].fingerprint.upper()} of the key " in error.message
 
 
+def test_armored_signatures_may_follow_one_another() -> None:
+    from pysequoia import Sig
+
+    blocks = [str(Sig.from_bytes(read(name))).encode() for name in ("expired.sig", "author.sig")]
+    for text in (b"".join(blocks), b"signed twice:\r\n" + b"\r\n".join(blocks).replace(b"\n", b"\r\n")):
+        assert find_signer(SHASUMS, text, [AUTHOR_KEY], now=NOW).fingerprint == AUTHOR
+    refusal(SignatureError, "signature", find_signer, SHASUMS, blocks[1] * 17, [AUTHOR_KEY], now=NOW)
+
+
 @pytest.mark.parametrize("refuse_expired", [False, True])
 def test_a_valid_key_goes_before_an_expired_one(refuse_expired: bool) -> None:
     both = read("expired.sig") + read("author.sig")
@@ -153,6 +162,7 @@ def test_of_the_listed_keys_only_trusted_ones_count(trusted: set[str]) -> None:
         pytest.param("afterwards.sig", "expired.asc", "signature/expired-key", "before it signed", id="too late"),
         pytest.param("sha1.sig", "author.asc", "signature", "SHA1, which is broken", id="SHA-1"),
         pytest.param("passing.sig", "author.asc", "signature", "valid until 2020-06-11", id="an expired signature"),
+        pytest.param("critical.sig", "encrypting.asc", "signature", "what seal@example.com means", id="a demand"),
         pytest.param("rsa1024.sig", "rsa1024.asc", "signature", "RSA with 1024 bits", id="a weak key"),
         pytest.param(
             "mixed.sig", "mixed.asc", "signature", "the curve brainpoolP256r1", id="a subkey on a strange curve"
