@@ -52,25 +52,35 @@ class Git:
 
     @classmethod
     def of(cls, directory: Path, context: Context) -> Git | None:
-        """``None`` where no git is, or ``directory`` is in no work tree."""
+        """``None`` where no git is, or ``directory`` is in no work tree.
+
+        A work tree that git cannot read is an error: without git, what it does not track would be published too.
+        """
         program = shutil.which("git", path=context.environ.get("PATH"))
         if program is None:
-            if any((each / ".git").exists() for each in (directory, *directory.resolve().parents)):
+            if _looks_like_a_work_tree(directory):
                 context.notice("git is not installed, so all files are published, not only those that it tracks")
             return None
         git = cls(program, directory, context)
         done = git._run("rev-parse", "--is-inside-work-tree")
-        if done.returncode == 0:
-            return git if done.stdout.strip() == b"true" else None
         said = done.stderr.decode("utf-8", "replace")
-        if "not a git repository" in said:
-            return None
-        if "dubious ownership" in said or "safe.directory" in said:
+        if done.returncode == 0:
+            if done.stdout.strip() == b"true":
+                return git
+            said = "this is no work tree; is core.bare set?"
+        elif "dubious ownership" in said or "safe.directory" in said:
             raise ConfigError(
-                f"git reads no repository of somebody else, as the one around {printable(str(directory), 500)!r} is",
+                f"git reads no repository of somebody else, as the one around {_shown(directory)} is",
                 hint="if you trust it: git config --global --add safe.directory PATH",
             )
-        raise _failed("rev-parse", said)
+        elif "not a git repository" not in said:
+            raise _failed("rev-parse", said)
+        if _looks_like_a_work_tree(directory):
+            raise ConfigError(
+                f"there is a .git around {_shown(directory)}, and git cannot use it: {_line(said)}",
+                hint="repair it (git worktree repair, if it was moved), or publish a copy that lies outside of it",
+            )
+        return None
 
     def tracked(self) -> Iterator[tuple[str, str]]:
         """Mode and name of each entry of the index, below the directory."""
@@ -106,7 +116,15 @@ class Git:
         if len(drivers) > _MOST_FILTERS or any("=" in driver for driver in drivers):
             return False
         off = [part for driver in drivers for setting in _NO_FILTER for part in ("-c", f"{driver}.{setting}")]
-        return not any(self._lines(*_STATUS, options=off))
+        return not any(self._lines(*_STATUS, options=off)) and not self._hides_changes()
+
+    def _hides_changes(self) -> bool:
+        """Whether git was told not to look at a file: ``assume-unchanged``, or ``skip-worktree`` and it is there."""
+        for line in self._lines("ls-files", "-v", "-z", "--cached"):
+            flag, _, name = line.partition(" ")
+            if flag.islower() or (flag == "S" and os.path.lexists(self._directory / name)):
+                return True
+        return False
 
     def _lines(
         self, command: str, *arguments: str, options: Sequence[str] = (), nothing_found: int = 0
@@ -153,8 +171,11 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 def public_source(origin: str) -> str | None:
     """A remote's address as others may read it: no password, no token, and on the web where that is certain."""
-    parts = urlsplit(origin)
     if not origin.isprintable():
+        return None
+    try:
+        parts = urlsplit(origin)
+    except ValueError:  # brackets that hold no address
         return None
     if parts.scheme in ("http", "https") and parts.hostname:
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.removesuffix('.git')}"
@@ -170,5 +191,19 @@ def public_source(origin: str) -> str | None:
     return f"{parts.scheme if parts.scheme == 'git' else 'ssh'}://{f'{user}@' if user else ''}{host}{path}"
 
 
+def _looks_like_a_work_tree(directory: Path) -> bool:
+    """Whether a ``.git`` is there or further up, also one whose target is gone; in a ``.git`` nothing is tracked."""
+    there = directory.resolve()
+    return ".git" not in there.parts and any(os.path.lexists(each / ".git") for each in (there, *there.parents))
+
+
 def _failed(command: str, said: str) -> FetchError:
-    return FetchError(f"git {command} failed: {printable(' '.join(said.split()), 300)}", part="unreadable")
+    return FetchError(f"git {command} failed: {_line(said)}", part="unreadable")
+
+
+def _line(said: str) -> str:
+    return printable(" ".join(said.split()), 300)
+
+
+def _shown(directory: Path) -> str:
+    return repr(printable(str(directory), 500))

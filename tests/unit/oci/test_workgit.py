@@ -144,6 +144,49 @@ def test_a_broken_repository_is_an_error_and_not_no_repository(tmp_path: Path) -
     refusal(FetchError, "fetch/unreadable", select, root, context_with(tmp_path)[0])
 
 
+def _moved_away(root: Path) -> Path:
+    git(root, "worktree", "add", "-q", "../other", "-b", "other")
+    root.rename(root.with_name("away"))
+    return root.with_name("other")
+
+
+def _without_head(root: Path) -> Path:
+    (root / ".git/HEAD").unlink()
+    return root
+
+
+def _bare(root: Path) -> Path:
+    git(root, "config", "core.bare", "true")
+    return root
+
+
+def _dangling(root: Path) -> Path:
+    shutil.rmtree(root / ".git")
+    (root / ".git").symlink_to(root.parent / "gone")
+    return root
+
+
+@needs_git
+@pytest.mark.parametrize("below", ["", "sub"])
+@pytest.mark.parametrize("damage", [_moved_away, _without_head, _bare, _dangling])
+def test_a_repository_that_git_cannot_read_does_not_publish_what_is_untracked(
+    tmp_path: Path, damage: Any, below: str
+) -> None:
+    root = damage(repository(tmp_path / "r", FILES))
+    write_tree(root, {"sub/secret.tfvars": ""})
+    error = refusal(ConfigError, "config", select, root / below, context_with(tmp_path)[0])
+    assert "git" in error.message
+    assert error.hint
+
+
+@needs_git
+@pytest.mark.parametrize("damage", [_without_head, _bare, lambda root: root])
+def test_in_a_git_directory_itself_nothing_is_tracked(tmp_path: Path, damage: Any) -> None:
+    root = damage(repository(tmp_path / "r", FILES))
+    write_tree(root / ".git/modules.d", FILES)
+    assert names(root / ".git/modules.d", context_with(tmp_path)[0]) == set(FILES)
+
+
 # -------------------------------------------------------------------------------------------- revisions
 
 
@@ -175,6 +218,18 @@ def test_no_revision_of_anything_else(tmp_path: Path, change: Any) -> None:
 
 
 @needs_git
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+def test_no_revision_where_git_was_told_not_to_look(tmp_path: Path, flag: str) -> None:
+    root = repository(tmp_path / "r", {**FILES, "left-out.tf": "", ".getmodulesignore": "left-out.tf"})
+    git(root, "update-index", "--skip-worktree", "left-out.tf")
+    (root / "left-out.tf").unlink()
+    assert select(root, context_with(tmp_path)[0]).revision is not None
+    git(root, "update-index", flag, "main.tf")
+    write_tree(root, {"main.tf": "changed"})
+    assert select(root, context_with(tmp_path)[0]).revision is None
+
+
+@needs_git
 def test_no_revision_before_the_first_commit(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "r")
     write_tree(tmp_path / "r", FILES)
@@ -199,6 +254,9 @@ def test_no_revision_before_the_first_commit(tmp_path: Path) -> None:
         pytest.param("ext::sh -c id", None, id="command"),
         pytest.param("", None, id="none"),
         pytest.param("https://h.example/\x1b[2J", None, id="escape-sequence"),
+        pytest.param("ssh://git@[host.example]:2222/x.git", None, id="brackets-around-a-name"),
+        pytest.param("https://[bad/x.git", None, id="one-bracket"),
+        pytest.param("ssh://git@[::1]:2222/x.git", "ssh://git@[::1]:2222/x.git", id="brackets-around-an-address"),
     ],
 )
 def test_the_source_as_others_may_read_it(origin: str, public: str | None) -> None:

@@ -27,7 +27,7 @@ from tests.unit.oci.repositories import FILES, context_with, git, names, needs_g
 
 
 def test_outside_of_a_work_tree_everything_but_git(tmp_path: Path) -> None:
-    write_tree(tmp_path / "d", {**FILES, "x.log": "", ".git/config": "", "sub/.git": "gitdir: x"})
+    write_tree(tmp_path / "d", {**FILES, "x.log": "", "more/.git/config": "", "sub/.git": "gitdir: x"})
     context, said = context_with(tmp_path)
     assert names(tmp_path / "d", context) == {*FILES, "x.log"}
     assert said == []
