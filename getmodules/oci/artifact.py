@@ -172,13 +172,18 @@ def descriptor(document: dict[str, Any], what: str) -> Descriptor:
     )
 
 
+def entries(value: Any, what: str) -> list[dict[str, Any]]:
+    """The list in an index; programs in Go write ``null`` where it is empty."""
+    return [] if value is None else array_of(mapping)(value, what)
+
+
 def index_entries(manifest: RawManifest) -> tuple[Descriptor, ...]:
     """What an index lists."""
     document = parse(manifest)
     try:
         return tuple(
             descriptor(each, f"entry {number} of the index")
-            for number, each in enumerate(required(document, "manifests", array_of(mapping), "the index"), start=1)
+            for number, each in enumerate(required(document, "manifests", entries, "the index"), start=1)
         )
     except StrictJsonError as error:
         raise broken(error) from None

@@ -20,6 +20,7 @@ from getmodules.digest import Digest
 from getmodules.errors import (
     CorruptArchiveError,
     DestinationExistsError,
+    DigestMismatchError,
     NetworkError,
     NotFoundError,
     UnsafeContentError,
@@ -42,6 +43,7 @@ from getmodules.oci.repository import (
     referrers_tag,
 )
 from getmodules.oci.upload import Upload, check_stored
+from getmodules.oci.weblinks import next_target
 from getmodules.ports import Context
 from getmodules.redact import printable
 from getmodules.strictjson import StrictJsonError, array_of, loads, mapping, optional, required, string
@@ -50,9 +52,11 @@ from getmodules.values import replace
 MAX_PAGES = 1_000
 _PAGE_SIZE = 1_000
 _LIST_BYTES = 4 << 20
-#: How registries with immutable tags answer, as far as they agree.
+#: How registries with immutable tags answer, as far as they agree; ECR says 400, as to a manifest with a mistake.
 _TAG_KEPT = frozenset({409, 412})
-_LINK = re.compile(r"<(?P<target>[^<>\s]*)>[^,<]*;\s*rel=(?:\"next\"|next(?=[\s;,]|$))", re.IGNORECASE)
+_TAG_PERHAPS_KEPT = 400
+#: How registries answer, besides 404, that do not know what they are asked for.
+_UNKNOWN_API = frozenset({400, 405, 501})
 _WARNING = re.compile(r"(?<![^\s,])299 \S+ \"(?P<text>(?:[^\"\\]|\\.)*)\"")
 
 
@@ -154,7 +158,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
         # Whatever came for a digest is judged by it.
         if answer.status != 200 and not (":" in reference and 200 <= answer.status < 300):
             raise NetworkError(f"{printable(self.hostname)} answered {answer.status} when it was asked for a manifest")
-        media_type = answer.headers.get("Content-Type", "").partition(";")[0].strip()
+        media_type = _media_type(answer)
         if media_type not in MANIFEST_TYPES:
             media_type = answer.shown(media_type)  # it is for an error only
         return RawManifest(media_type=media_type, body=answer.read(MANIFEST_BYTES))
@@ -178,15 +182,16 @@ class RegistryClient(Registry):  # type: ignore[misc]
     def referrers(self, digest: Digest, context: Context) -> tuple[Descriptor, ...]:
         prefix = self._location.manifest_url("x").removesuffix("manifests/x")
         url = self._url(f"{prefix}referrers/{digest}")
+        what = "the list of referrers"
         try:
-            documents = [document for document, _ in self._pages(url, "the list of referrers", context)]
+            documents = [document for document, _ in self._pages(url, what, context, media_type=OCI_INDEX)]
         except NotFoundError:
             documents = self._fallback_referrers(digest, context)
         try:
             return tuple(
                 artifact.descriptor(each, "a referrer")
                 for document in documents
-                for each in required(document, "manifests", array_of(mapping), "the list of referrers")
+                for each in required(document, "manifests", artifact.entries, what)
             )
         except StrictJsonError as error:
             raise CorruptArchiveError(str(error)) from None
@@ -222,23 +227,47 @@ class RegistryClient(Registry):  # type: ignore[misc]
             data=manifest.body,
             headers={"Content-Type": manifest.media_type},
             context=context,
-            accept=_TAG_KEPT,
+            accept=_TAG_KEPT | {_TAG_PERHAPS_KEPT},
         )
-        if answer.status in _TAG_KEPT:
+        if answer.status >= 300:
+            said = explain_error(answer)
+            if answer.status == _TAG_PERHAPS_KEPT and "immutable" not in said and "already exists" not in said:
+                raise failed(answer, had_credentials=False, explain=said)
             raise DestinationExistsError(
-                f"the registry does not let the tag {printable(reference)!r} move: {explain_error(answer)}",
+                f"the registry does not let the tag {printable(reference)!r} move: {said}",
                 hint="publish under a new tag",
             )
-        check_stored(answer, manifest.digest())
+        if not check_stored(answer, manifest.digest()):
+            self._check_stored_manifest(reference, manifest, context)
+
+    def _check_stored_manifest(self, reference: str, manifest: RawManifest, context: Context) -> None:
+        """A web server takes whatever it is sent, and has stored nothing."""
+        found = self.manifest(reference, context)
+        if found.body != manifest.body:
+            artifact.parse(found)
+            raise DigestMismatchError(
+                f"the registry was sent the manifest {manifest.digest()}, and has {found.digest()} in its place"
+            )
 
     # --------------------------------------------------------------------------------------------- lists
 
-    def _pages(self, url: str, what: str, context: Context) -> Iterator[tuple[dict[str, Any], str]]:
-        """All pages of a list: relative to the request, on the same origin, and not without end."""
+    def _pages(
+        self, url: str, what: str, context: Context, *, media_type: str | None = None
+    ) -> Iterator[tuple[dict[str, Any], str]]:
+        """All pages of a list: relative to the request, on the same origin, and not without end.
+
+        Where a ``media_type`` is known, an answer of another one is that of a server without such lists.
+        """
         seen, named_from = set(), None
+        accept = _UNKNOWN_API if media_type else frozenset[int]()
         for _ in range(MAX_PAGES):
             seen.add(url)
-            answer = self.do_request(url, "GET", context=context, read=_LIST_BYTES, named_from=named_from)
+            answer = self.do_request(
+                url, "GET", context=context, accept=accept, read=_LIST_BYTES, named_from=named_from
+            )
+            if media_type and (answer.status >= 300 or _media_type(answer) != media_type):
+                answer.close()
+                raise NotFoundError(f"{printable(self.hostname)} has no API for {what}")
             following = _next_page(answer)
             try:
                 yield mapping(loads(answer.read(_LIST_BYTES), what, _LIST_BYTES), what), what
@@ -261,14 +290,18 @@ class RegistryClient(Registry):  # type: ignore[misc]
             self._notice(f"{printable(self.hostname)}: {answer.shown(said)}")
 
 
+def _media_type(answer: Answer) -> str:
+    return answer.headers.get("Content-Type", "").partition(";")[0].strip()
+
+
 def _next_page(answer: Answer) -> str | None:
     link = answer.headers.get("Link")
     if link is None:
         return None
-    match = _LINK.search(link[:8_192])
-    if match is None:
+    written = next_target(link)
+    if written is None:
         return None
-    target = checked_target(answer, match["target"])
+    target = checked_target(answer, written)
     if origin_of(target) != origin_of(answer.url):
         raise UnsafeContentError("the registry continues its list on another host", part="elsewhere")
     return target

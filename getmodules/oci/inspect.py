@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from getmodules.digest import Digest
-from getmodules.errors import AddressError, NotFoundError
+from getmodules.errors import AddressError, AuthenticationError, NotFoundError
 from getmodules.limits import METADATA_BYTES, metadata_exceeded
 from getmodules.model import PackageAddress
 from getmodules.oci import artifact
@@ -58,7 +58,7 @@ class _Referrers:
         # A digest in a circle cannot be made; a list that was not checked can claim one.
         self._seen.add(subject)
         found = []
-        for listed in self._repository.referrers(subject, self._context):
+        for listed in self._listed(subject):
             self._context.checkpoint()
             if listed.digest in self._seen:
                 continue
@@ -70,6 +70,14 @@ class _Referrers:
             if manifest is not None:
                 found.append(self._referrer(listed, manifest, depth))
         return tuple(found)
+
+    def _listed(self, subject: Digest) -> tuple[Descriptor, ...]:
+        """Who may read a manifest may still not be allowed to list what refers to it."""
+        try:
+            return self._repository.referrers(subject, self._context)
+        except AuthenticationError as error:
+            self._context.notice(f"what refers to {subject} could not be read: {error.message}")
+            return ()
 
     def _open(self, listed: Descriptor, subject: Digest) -> RawManifest | None:
         try:

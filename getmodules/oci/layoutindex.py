@@ -15,7 +15,7 @@ from getmodules.oci import artifact
 from getmodules.oci.reference import is_tag
 from getmodules.oci.repository import OCI_INDEX, Descriptor
 from getmodules.redact import printable
-from getmodules.strictjson import StrictJsonError, array_of, integer, loads, mapping, required
+from getmodules.strictjson import StrictJsonError, integer, loads, mapping, required
 from getmodules.values import valueclass
 
 REF_NAME = "org.opencontainers.image.ref.name"
@@ -37,14 +37,14 @@ class Index:
             document = mapping(loads(body, _WHAT, INDEX_BYTES), _WHAT)
             if required(document, "schemaVersion", integer, _WHAT) != 2:
                 raise CorruptArchiveError(f"{_WHAT} is not of schema version 2")
-            manifests = required(document, "manifests", array_of(mapping), _WHAT)
+            manifests = required(document, "manifests", artifact.entries, _WHAT)
             entries = tuple(
                 artifact.descriptor(each, f"entry {number} of {_WHAT}")
                 for number, each in enumerate(manifests, start=1)
             )
         except StrictJsonError as error:
             raise CorruptArchiveError(str(error)) from None
-        return cls(document, entries)
+        return cls({**document, "manifests": manifests}, entries)
 
     @classmethod
     def empty(cls) -> Index:

@@ -228,9 +228,13 @@ def _drain(answer: Answer) -> None:
     answer.read_some(8_192)
 
 
-def check_stored(answer: Answer, digest: Digest) -> None:
-    """What a registry says that it has stored, where it says so. The answer is done with."""
+def check_stored(answer: Answer, digest: Digest) -> bool:
+    """Whether a registry says that it has stored what it was sent; :class:`DigestMismatchError` if something else.
+
+    ``False`` where it says neither, as web servers do that answer 200 to everything. The answer is done with.
+    """
     _drain(answer)
-    said = answer.headers.get("Docker-Content-Digest")
-    if said is not None and said.strip() != str(digest) and said.startswith(f"{digest.algorithm}:"):
+    said = answer.headers.get("Docker-Content-Digest", "").strip()
+    if said != str(digest) and said.startswith(f"{digest.algorithm}:"):
         raise DigestMismatchError(f"the registry was sent {digest}, and says that it has stored {answer.shown(said)}")
+    return answer.status == 201 or said == str(digest)

@@ -307,6 +307,10 @@ def test_the_entries_of_an_index() -> None:
     assert [(each.digest, each.size) for each in entries] == [(each.digest, len(each.manifest)) for each in children]
 
 
+def test_an_index_of_nothing() -> None:
+    assert index_entries(raw({"schemaVersion": 2, "manifests": None}, OCI_INDEX)) == ()
+
+
 def test_an_index_with_a_broken_entry() -> None:
     broken = raw({"schemaVersion": 2, "manifests": [{"digest": DIGEST, "size": 1}]}, OCI_INDEX)
     error = refusal(CorruptArchiveError, "corrupt-archive", index_entries, broken)

@@ -10,7 +10,7 @@ import pytest
 
 from getmodules.arguments import Arguments
 from getmodules.digest import Digest
-from getmodules.errors import AddressError, CorruptArchiveError, DigestMismatchError, NotFoundError
+from getmodules.errors import AddressError, AuthenticationError, CorruptArchiveError, DigestMismatchError, NotFoundError
 from getmodules.model import PackageAddress
 from getmodules.oci import inspect as inspecting
 from getmodules.oci.inspect import inspect, tags
@@ -119,6 +119,21 @@ def test_a_list_that_lies_is_not_believed(context: Context, notices: Notices) ->
     fake.listed[subject] += [sha256(b"missing"), subject]
     assert inspect(package(tag="1.0.0"), fake, context).referrers == ()
     assert len(notices.said) == 3
+
+
+@pytest.mark.parametrize("part", [None, "forbidden"])
+def test_where_referrers_may_not_be_listed_the_manifest_is_shown(
+    context: Context, notices: Notices, part: str | None
+) -> None:
+    class Guarded(Fake):
+        def referrers(self, digest: Digest, context: Context) -> tuple[Descriptor, ...]:
+            raise AuthenticationError("h.example answered 403", part=part)
+
+    fake = Guarded()
+    subject = fake.add("1.0.0")
+    inspected = inspect(package(tag="1.0.0"), fake, context)
+    assert (inspected.digest, inspected.referrers) == (subject, ())
+    assert notices.said == [f"what refers to {subject} could not be read: h.example answered 403"]
 
 
 def test_a_referrer_that_is_something_else_is_an_error(context: Context) -> None:

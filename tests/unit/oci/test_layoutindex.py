@@ -13,7 +13,7 @@ from getmodules.errors import (
 from getmodules.oci.layout import Layout
 from getmodules.ports import Context
 from tests.refusals import refusal
-from tests.unit.oci.layouts import ONE, THREE, TWO, HandMade
+from tests.unit.oci.layouts import ONE, REF_NAME, THREE, TWO, HandMade, raw
 
 
 @pytest.mark.parametrize(
@@ -66,3 +66,13 @@ def test_the_tags_in_their_order(made: HandMade, context: Context) -> None:
     for name in ("2.0.0", "docker.io/x:1.0.0", None, "1.0.0", "a name", "2.0.0"):
         made.manifest(ONE, name)
     assert list(Layout(made.path).tags(context)) == ["2.0.0", "1.0.0"]
+
+
+def test_an_index_that_lists_null_is_empty_and_takes_manifests(made: HandMade, context: Context) -> None:
+    """As umoci makes it."""
+    made.index({"schemaVersion": 2, "manifests": None})
+    layout = Layout(made.path)
+    assert list(layout.tags(context)) == []
+    layout.put_manifest("1.0.0", raw(ONE), context, replace=False)
+    assert [each["annotations"] for each in made.read_index()["manifests"]] == [{REF_NAME: "1.0.0"}]
+    assert layout.manifest("1.0.0", context).body == ONE

@@ -1,0 +1,30 @@
+"""``Link``, parsed: where a list goes on."""
+
+from __future__ import annotations
+
+import re
+
+_LONGEST = 8_192
+_TARGET = re.compile(r"[^<]*<(?P<target>[^<>\s]*)>", re.ASCII)
+# Single quotes are no quotes of HTTP, and written all the same.
+_PARAMETER = re.compile(
+    r"[^,;]*;\s*(?P<name>[^\s,;=\"]*)\s*"
+    r"(?:=\s*(?:\"(?P<quoted>(?:[^\"\\]|\\.)*)\"|'(?P<single>[^']*)'|(?P<token>[^\s,;\"]*)))?",
+    re.ASCII,
+)
+
+
+def next_target(header: str) -> str | None:
+    """The target of the first link whose relation is ``next``, which may have others beside it; as it is written."""
+    text, at = header[:_LONGEST], 0
+    while link := _TARGET.match(text, at):
+        at = link.end()
+        relations: list[str] | None = None
+        while parameter := _PARAMETER.match(text, at):
+            at = parameter.end()
+            if relations is None and parameter["name"].lower() == "rel":  # of several, the first counts
+                value = parameter["quoted"] or parameter["single"] or parameter["token"] or ""
+                relations = value.lower().split()
+        if relations is not None and "next" in relations:
+            return link["target"]
+    return None
