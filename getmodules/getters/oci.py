@@ -46,10 +46,13 @@ class _Packages:
         return (Demand(gate=Gate.PIN, check="digest", value=digest, by="the address"),) if digest else ()
 
     def resolve(self, package: PackageAddress, context: Context) -> Pin:
+        from getmodules.oci.artifact import parse
         from getmodules.oci.repository import judged_manifest
 
         tag, wanted = version_of(package)
         manifest, digest = judged_manifest(self.repository(package, context), tag, wanted, context)
+        # Of a login page, no pin; whether it is a module is found out when it is fetched.
+        parse(manifest)
         arguments = Arguments().with_value("digest", str(digest))
         return Pin(
             package=package.with_arguments(arguments),

@@ -42,6 +42,7 @@ _MARK_BYTES = 4_096
 #: Manifests that are opened to find out what refers to one.
 _MOST_LOOKED_AT = 10_000
 _SHOWN_TAGS = 10
+_PACK = "push to a directory, and pack that"
 
 
 class Layout:
@@ -100,6 +101,11 @@ class Layout:
             for each in artifact.index_entries(self._listed(fallback, context)):
                 found.setdefault(each.digest, each)
         return tuple(found.values())
+
+    def listed_as(self, tag: str, context: Context) -> Digest | None:
+        """What ``tag`` names, whether that is there and intact or not."""
+        found = self._index(context).tagged(tag)
+        return None if found is None else found.digest
 
     def _listed(self, entry: Descriptor, context: Context) -> RawManifest:
         body = self._body(entry.digest, context)
@@ -162,9 +168,9 @@ class Layout:
 
     def for_publishing(self) -> Layout:
         if self._path.is_file():
-            raise InstallError(
-                f"{self._shown!r} is a tar, and those are only read", hint="push to a directory, and pack that"
-            )
+            raise InstallError(f"{self._shown!r} is a tar, and those are only read", hint=_PACK)
+        if self._path.suffix == ".tar" and not self._path.exists():
+            raise InstallError(f"{self._shown!r} would be a directory with the name of a tar", hint=_PACK)
         return self
 
     def _writer(self, context: Context) -> LayoutWriter:

@@ -9,13 +9,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from getmodules.digest import Digest
-from getmodules.errors import ConfigError, NotFoundError
+from getmodules.errors import ConfigError, DigestMismatchError, NotFoundError
 from getmodules.localfile import read_file
 from getmodules.model import Kind, Member, PackageAddress
-from getmodules.oci.artifact import MODULE_TYPE
+from getmodules.oci.artifact import MODULE_TYPE, parse
 from getmodules.oci.pack import Packed, pack
 from getmodules.oci.reference import published_tag
 from getmodules.oci.repository import (
@@ -31,6 +31,9 @@ from getmodules.oci.worktree import Selection, apart_from, select
 from getmodules.ports import Context
 from getmodules.progress import Phase
 from getmodules.redact import printable
+
+if TYPE_CHECKING:
+    from getmodules.oci.layout import Layout
 
 LAYER_TYPE: Final = "archive/zip"
 #: ``oras pull`` writes a layer under this name, and passes over layers without one. Always the same, so that a
@@ -66,15 +69,16 @@ def push(
     check_annotations(annotations)
     target = repository.for_publishing()
     selection = select(directory, context)
-    # Of the repositories only layouts are directories, which may lie in the very one that is published.
-    own = getattr(target, "directory", None)
-    members = selection.members if own is None else apart_from(own, directory, selection.members, context)
+    layout = _as_layout(target)
+    members = selection.members
+    if layout is not None:  # it may lie in the very directory that is published
+        members = apart_from(layout.directory, directory, members, context)
     with context.workshop("push") as workshop:
         packed = pack(members, workshop / "package.zip", context)
         merged = {**_known(selection, tag), **annotations}
         manifest = build_manifest(packed, merged)
         sent = 0
-        if not _is_published(target, tag, manifest, force, context) and not dry_run:
+        if not _is_published(target, tag, packed, manifest, force, context) and not dry_run:
             sent = _publish(target, tag, packed, manifest, force, context)
     digest = manifest.digest()
     return Pushed(
@@ -90,18 +94,38 @@ def push(
     )
 
 
-def _is_published(repository: Repository, tag: str, manifest: RawManifest, force: bool, context: Context) -> bool:
-    """Whether the tag has this manifest already; whatever else it has is an error, unless it is to be replaced."""
+def _is_published(
+    repository: WritableRepository, tag: str, packed: Packed, manifest: RawManifest, force: bool, context: Context
+) -> bool:
+    """Whether the tag has this manifest already; whatever else it has is an error, unless it is to be replaced.
+
+    A registry has what its manifests name; a layout is files, and what of them was lost or damaged is written again.
+    """
     context.phase(Phase.RESOLVING)
+    layout = _as_layout(repository)
     try:
         found = repository.manifest(tag, context)
     except NotFoundError:
         return False
+    except DigestMismatchError:
+        if layout is None or not (force or layout.listed_as(tag, context) == manifest.digest()):
+            raise
+        return False
     if found.body == manifest.body:
-        return True
+        return layout is None or all(layout.has_blob(each, context) for each in (packed.digest, _EMPTY_DIGEST))
     if not force:
+        parse(found)  # a login page is not what the tag has
         raise occupied(tag, found.digest())
     return False
+
+
+def _as_layout(repository: WritableRepository) -> Layout | None:
+    """Of the repositories only layouts are directories; for the others, theirs is not even imported."""
+    if not hasattr(repository, "directory"):
+        return None
+    from getmodules.oci.layout import Layout
+
+    return repository if isinstance(repository, Layout) else None
 
 
 def _publish(

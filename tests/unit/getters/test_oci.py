@@ -8,10 +8,18 @@ from typing import Any
 
 import pytest
 
-from getmodules import AddressError, Blob, Context, DigestMismatchError, Gate, PackageAddress
+from getmodules import (
+    AddressError,
+    Blob,
+    Context,
+    DigestMismatchError,
+    Gate,
+    PackageAddress,
+    UnsupportedContentError,
+)
 from getmodules.getters.oci import OciGetter, OciLayoutGetter, OciPlugin
 from getmodules.model import Layers
-from getmodules.oci.repository import Descriptor, RawManifest
+from getmodules.oci.repository import OCI_INDEX, Descriptor, RawManifest
 from getmodules.testing import Package, image_package, module_package
 from tests.contexts import a_context
 from tests.refusals import refusal
@@ -122,6 +130,21 @@ def test_a_module_is_one_manifest_and_one_blob(source: str, reference: str) -> N
 def test_another_manifest_than_the_wanted_one_is_refused() -> None:
     package = package_of(f"oci://h.example/r?digest={SHA256}")
     refusal(DigestMismatchError, "digest-mismatch", getter_of(Shelf(MODULE)).resolve, package, CONTEXT)
+
+
+@pytest.mark.parametrize("by", ["?tag=1.0", "?digest="])
+def test_a_web_page_is_not_pinned(by: str) -> None:
+    page = Package(manifest=b"<html>sign in</html>", media_type="text/html")
+    package = package_of(f"oci://h.example/r{by}{page.digest if by.endswith('=') else ''}")
+    error = refusal(UnsupportedContentError, "unsupported-content", getter_of(Shelf(page)).resolve, package, CONTEXT)
+    assert "there is text/html where a manifest should be" in error.message
+
+
+def test_an_index_is_pinned() -> None:
+    """Whether it is a module is judged when it is fetched."""
+    index = Package(manifest=b'{"schemaVersion":2,"manifests":[]}', media_type=OCI_INDEX)
+    pin = getter_of(Shelf(index)).resolve(package_of("oci://h.example/r?tag=1"), CONTEXT)
+    assert pin.id == str(index.digest)
 
 
 def test_a_digest_is_a_demand_on_the_pin() -> None:

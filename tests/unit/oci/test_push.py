@@ -18,13 +18,16 @@ from getmodules.errors import (
     AddressError,
     ConfigError,
     DestinationExistsError,
+    DigestMismatchError,
     GetModulesError,
+    InstallError,
     UnsupportedContentError,
 )
 from getmodules.net.settings import NetSettings
 from getmodules.testing import Access, Registry, User
 from tests.fakes import Notices
 from tests.refusals import refusal
+from tests.servers import replying, serving
 from tests.snapshots import snapshot, write_tree
 from tests.unit.oci.repositories import ENVIRON, git, repository
 
@@ -230,6 +233,14 @@ def test_an_empty_directory_is_not_published(client: Client, target: Target, tmp
     assert not target.written()
 
 
+def test_a_layout_gets_no_name_of_a_tar(client: Client, tree: Path, tmp_path: Path) -> None:
+    address = f"oci-layout://{tmp_path}/new.tar?tag=1.0.0"
+    assert refusal(InstallError, "install", client.push, tree, address).hint
+    assert not (tmp_path / "new.tar").exists()
+    (tmp_path / "new.tar").mkdir()
+    assert client.push(tree, address).sent
+
+
 def test_a_layout_in_the_directory_that_is_published_is_no_part_of_it(tmp_path: Path) -> None:
     write_tree(tmp_path / "d", {"main.tf": "", "registry.tf": "", "registryx/a": ""})
     told = Notices()
@@ -240,6 +251,48 @@ def test_a_layout_in_the_directory_that_is_published_is_no_part_of_it(tmp_path: 
     second = client.push(tmp_path / "d", address)
     assert (second.id, second.sent, first.files) == (first.id, 0, 3)
     assert told.about("registry is what is published to")
+
+
+def _gone(blob: Path) -> None:
+    blob.unlink()
+
+
+def _overwritten(blob: Path) -> None:
+    blob.write_bytes(bytes(blob.stat().st_size))
+
+
+def _cut(blob: Path) -> None:
+    blob.write_bytes(blob.read_bytes()[:-1])
+
+
+@pytest.mark.parametrize("damage", [_gone, _overwritten, _cut])
+@pytest.mark.parametrize("damaged", ["manifest", "layer", "config"])
+def test_a_damaged_layout_is_repaired_by_pushing_again(
+    client: Client, tree: Path, tmp_path: Path, damaged: str, damage: Callable[[Path], None]
+) -> None:
+    address = f"oci-layout://{tmp_path}/registry?tag=1.0.0"
+    first = client.push(tree, address)
+    digest = {**first.digests, "config": client.inspect(address).manifest["config"]["digest"]}[damaged]
+    before = snapshot(tmp_path / "registry")
+    damage(tmp_path / "registry/blobs" / digest.replace(":", "/"))
+    broken = snapshot(tmp_path / "registry")
+    assert client.push(tree, address, dry_run=True).id == first.id
+    assert snapshot(tmp_path / "registry") == broken
+    again = client.push(tree, address)
+    assert again.id == first.id
+    assert again.sent
+    assert snapshot(tmp_path / "registry") == before
+
+
+def test_a_damaged_manifest_keeps_its_tag_unless_forced(client: Client, tree: Path, tmp_path: Path) -> None:
+    address = f"oci-layout://{tmp_path}/registry?tag=1.0.0"
+    first = client.push(tree, address)
+    _overwritten(tmp_path / "registry/blobs" / first.id.replace(":", "/"))
+    write_tree(tree, {"main.tf": "# changed\n"})
+    before = snapshot(tmp_path / "registry")
+    refusal(DigestMismatchError, "digest-mismatch", client.push, tree, address)
+    assert snapshot(tmp_path / "registry") == before
+    assert client.push(tree, address, force=True).id == client.resolve(address).id != first.id
 
 
 # ---------------------------------------------------------------------------------------- annotations
@@ -302,6 +355,15 @@ def test_the_requests_of_a_push(client: Client, tree: Path) -> None:
             "PUT",
             "PUT",
         ]
+
+
+@pytest.mark.parametrize("ways", [{}, {"force": True}, {"dry_run": True}])
+def test_a_web_page_is_no_registry(tree: Path, ways: dict[str, bool]) -> None:
+    with serving(replying("200 OK", b"<html>sign in</html>", Content_Type="text/html")) as server:
+        client = Client(environ=ENVIRON, network=NetSettings(tries=1, plain_http=frozenset({"127.0.0.1"})))
+        address = f"oci://127.0.0.1:{server.port}/acme/vpc?tag=1.0.0"
+        error = refusal(UnsupportedContentError, "unsupported-content", client.push, tree, address, **ways)
+    assert "there is text/html where a manifest should be" in error.message
 
 
 def test_one_token_for_all_of_it(tree: Path) -> None:
