@@ -52,6 +52,7 @@ from getmodules.values import replace
 MAX_PAGES = 1_000
 _PAGE_SIZE = 1_000
 _LIST_BYTES = 4 << 20
+_TAGS = "the list of tags"
 #: How registries with immutable tags answer, as far as they agree; ECR says 400, as to a manifest with a mistake.
 _TAG_KEPT = frozenset({409, 412})
 _TAG_PERHAPS_KEPT = 400
@@ -173,18 +174,25 @@ class RegistryClient(Registry):  # type: ignore[misc]
 
     def tags(self, context: Context) -> Iterator[str]:
         url = self._url(f"{self._location.tags_url()}?n={_PAGE_SIZE}")
-        for document, where in self._pages(url, "the list of tags", context):
-            try:
-                yield from optional(document, "tags", array_of(string), where) or ()
-            except StrictJsonError as error:
-                raise CorruptArchiveError(str(error)) from None
+        for document in self._pages(url, _TAGS, context):
+            yield from _tags(document)
+
+    def exists(self, context: Context) -> bool:
+        """Whether the registry knows the repository: whether it has a list of its tags."""
+        url = self._url(f"{self._location.tags_url()}?n=1")
+        answer = self.do_request(url, "GET", context=context, accept=frozenset({404}), read=_LIST_BYTES)
+        if answer.status == 404:
+            answer.close()
+            return False
+        _tags(_document(answer, _TAGS))
+        return True
 
     def referrers(self, digest: Digest, context: Context) -> tuple[Descriptor, ...]:
         prefix = self._location.manifest_url("x").removesuffix("manifests/x")
         url = self._url(f"{prefix}referrers/{digest}")
         what = "the list of referrers"
         try:
-            documents = [document for document, _ in self._pages(url, what, context, media_type=OCI_INDEX)]
+            documents = list(self._pages(url, what, context, media_type=OCI_INDEX))
         except NotFoundError:
             documents = self._fallback_referrers(digest, context)
         try:
@@ -253,7 +261,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
 
     def _pages(
         self, url: str, what: str, context: Context, *, media_type: str | None = None
-    ) -> Iterator[tuple[dict[str, Any], str]]:
+    ) -> Iterator[dict[str, Any]]:
         """All pages of a list: relative to the request, on the same origin, and not without end.
 
         Where a ``media_type`` is known, an answer of another one is that of a server without such lists.
@@ -269,10 +277,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
                 answer.close()
                 raise NotFoundError(f"{printable(self.hostname)} has no API for {what}")
             following = _next_page(answer)
-            try:
-                yield mapping(loads(answer.read(_LIST_BYTES), what, _LIST_BYTES), what), what
-            except StrictJsonError as error:
-                raise CorruptArchiveError(str(error)) from None
+            yield _document(answer, what)
             if following is None:
                 return
             if following in seen:
@@ -288,6 +293,20 @@ class RegistryClient(Registry):  # type: ignore[misc]
         for warning in _WARNING.finditer(answer.headers.get("Warning", "")[:8_192]):
             said = re.sub(r"\\(.)", r"\1", warning["text"])
             self._notice(f"{printable(self.hostname)}: {answer.shown(said)}")
+
+
+def _document(answer: Answer, what: str) -> dict[str, Any]:
+    try:
+        return mapping(loads(answer.read(_LIST_BYTES), what, _LIST_BYTES), what)
+    except StrictJsonError as error:
+        raise CorruptArchiveError(str(error)) from None
+
+
+def _tags(document: dict[str, Any]) -> list[str]:
+    try:
+        return optional(document, "tags", array_of(string), _TAGS) or []
+    except StrictJsonError as error:
+        raise CorruptArchiveError(str(error)) from None
 
 
 def _media_type(answer: Answer) -> str:

@@ -9,7 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from getmodules.errors import AddressError, AuthenticationError, ConfigError, GetModulesError
+from getmodules.errors import (
+    AddressError,
+    AuthenticationError,
+    ConfigError,
+    GetModulesError,
+    UnsupportedContentError,
+)
 from getmodules.means import Means
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.oci.authfiles import login_file
@@ -29,7 +35,8 @@ if TYPE_CHECKING:
     from getmodules.oci.client import RegistryClient
 
 _SCHEMES: Final = ("oci://", "https://")
-_ENTRANCE: Final = ""
+_NO_REPOSITORY: Final = ""
+_BEGINNING: Final = 1_024
 
 
 @valueclass
@@ -134,7 +141,7 @@ def log_in(registry: str, username: str, secret: Secret, means: Means) -> Logged
     place = f"{login_file(means.environ).shown}, "
     return LoggedIn(
         registry=canonical_host(registry_name(origin)),
-        username=username,
+        username=_shown(username, secret),
         stored_in=stored_in,
         checked=checked,
         found_in=found.found_in if found else None,
@@ -162,8 +169,8 @@ def _prove(registry: str, username: str, secret: Secret, context: Context) -> tu
     """Where the registry is, and whether it asked; it must not have refused."""
     registries = _Attended(Credential(secret=secret, username=username, found_in="this login"))
     try:
-        client = registries(registry, _ENTRANCE, context)
-        _ask(client, _ENTRANCE, context)
+        client = registries(registry, _NO_REPOSITORY, context)
+        _enter(client, context)
         if not registries.was_asked:
             _volunteer(client, username, secret, context)
     except GetModulesError as error:
@@ -200,7 +207,7 @@ def check(registry: str, repository: str, means: Means) -> Checked:
         registry=registry,
         repository=repository,
         kind=_kind(found) if found else None,
-        username=_username(found) if found else None,
+        username=_shown(found.username, found.secret) if found and found.username else None,
         found_in=found.found_in if found else None,
         considered=considered,
         files=files,
@@ -237,14 +244,16 @@ def _tried(
 ) -> tuple[bool | None, bool | None, GetModulesError | None]:
     """Whether it works, whether there is such a repository, and what went wrong."""
     try:
-        exists = _ask(client, f"{repository}/tags/list?n=1" if repository else _ENTRANCE, context)
+        if not repository:
+            _enter(client, context)
+            return True, None, None
+        return True, client.exists(context), None
     except AuthenticationError as error:
         error.at(context.package)
         return False, None, error
     except GetModulesError as error:
         error.at(context.package)
         return None, None, error
-    return True, exists if repository else None, None
 
 
 def _kind(credential: Credential) -> str:
@@ -253,10 +262,9 @@ def _kind(credential: Credential) -> str:
     return "token" if credential.username is None else "user name and password"
 
 
-def _username(credential: Credential) -> str | None:
+def _shown(username: str, secret: Secret) -> str:
     """Some registries want their token in the place of the user name as well."""
-    name = credential.username
-    return MASK if name and credential.secret.reveal() in name else name
+    return MASK if secret.reveal() in username else username
 
 
 # ---------------------------------------------------------------------------------------------------- the registry
@@ -295,9 +303,11 @@ def _origin(client: RegistryClient) -> Origin:
     return origin_of(_api(client))
 
 
-def _ask(client: RegistryClient, path: str, context: Context) -> bool:
-    """Whether there is something at ``path``. That there is nothing is an answer too, but not at the entrance."""
-    accept = frozenset({404}) if path != _ENTRANCE else frozenset[int]()
-    answer = client.do_request(f"{_api(client)}{path}", context=context, accept=accept)
-    answer.close()
-    return answer.status != 404
+def _enter(client: RegistryClient, context: Context) -> None:
+    """At the entrance registries say hardly anything, not even always in JSON; but no web page is one."""
+    answer = client.do_request(_api(client), context=context)
+    if answer.read_some(_BEGINNING).lstrip().startswith(b"<"):
+        raise UnsupportedContentError(
+            "there is a web page where the entrance of a registry should be",
+            hint="a login page, or a proxy's? Is this a registry at all?",
+        )

@@ -12,7 +12,14 @@ import pytest
 
 from getmodules.address import AddressError
 from getmodules.catalog import build
-from getmodules.errors import AuthenticationError, ConfigError, InstallError, NetworkError, NotFoundError
+from getmodules.errors import (
+    AuthenticationError,
+    ConfigError,
+    InstallError,
+    NetworkError,
+    NotFoundError,
+    UnsupportedContentError,
+)
 from getmodules.limits import Limits
 from getmodules.means import Means
 from getmodules.net.network import ClientNetwork
@@ -23,7 +30,7 @@ from getmodules.redact import Secret
 from getmodules.testing import Access, Registry, User
 from tests.credhelpers import Helpers, auth_entry
 from tests.refusals import refusal, words_of
-from tests.servers import Connection, Received, serving
+from tests.servers import Answer, Connection, Received, replying, serving
 
 PASSWORD = "s3cr3t-p4ss"
 RIGHT = Secret(PASSWORD)
@@ -239,6 +246,51 @@ def test_an_entrance_that_is_not_there(home: Path) -> None:
     assert files_in(home) == []
 
 
+PAGE = b"\n<!doctype html><title>Sign in</title>"
+
+
+def _sso(connection: Connection, request: Received) -> bool:
+    """A proxy that sends everybody to its own page first."""
+    if request.target.startswith("/login"):
+        return connection.reply("200 OK", PAGE, Content_Type="text/html")
+    return connection.reply("302 Found", Location="/login")
+
+
+WEB = pytest.mark.parametrize(
+    "answer",
+    [pytest.param(replying("200 OK", PAGE, Content_Type="text/html"), id="page"), pytest.param(_sso, id="sso")],
+)
+
+
+@WEB
+def test_a_web_page_takes_no_login(home: Path, answer: Answer) -> None:
+    with serving(answer) as server:
+        host = f"{server.host}:{server.port}"
+        error = refusal(UnsupportedContentError, "unsupported-content", subject.log_in, host, "ada", RIGHT, means(home))
+        assert not any("Authorization" in each.headers for each in server.received)
+    assert (error.hint or "").endswith("; nothing was stored")
+    assert files_in(home) == []
+
+
+@WEB
+@pytest.mark.parametrize(
+    ("repository", "code"), [pytest.param("", "unsupported-content"), pytest.param("acme/vpc", "corrupt-archive")]
+)
+def test_no_credential_works_at_a_web_page(home: Path, answer: Answer, repository: str, code: str) -> None:
+    with serving(answer) as server:
+        checked = subject.check(f"{server.host}:{server.port}", repository, means(home))
+    assert (checked.works, checked.exists) == (None, None)
+    assert checked.error is not None
+    assert checked.error.code == code
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b"true", b'""'])
+def test_what_registries_say_at_their_entrance(home: Path, body: bytes) -> None:
+    """Quay's ``true`` is even sent as a page."""
+    with serving(replying("200 OK", body, Content_Type="text/html; charset=utf-8")) as server:
+        assert subject.log_in(f"{server.host}:{server.port}", "ada", RIGHT, means(home)).effective
+
+
 def test_another_kind_of_authentication(home: Path) -> None:
     def answer(connection: Connection, _: Received) -> bool:
         return connection.reply("401 Unauthorized", WWW_Authenticate="Negotiate")
@@ -263,6 +315,15 @@ def test_the_login_does_not_follow_a_redirect_elsewhere(home: Path) -> None:
             subject.log_in(f"{server.host}:{server.port}", "ada", RIGHT, means(home))
     assert len(seen) >= 1
     assert not any("authorization" in headers for headers in seen)
+
+
+def test_a_token_in_the_place_of_the_user_name_is_not_shown(home: Path) -> None:
+    token = "t0ken-t0ken"
+    with Registry(access=Access(scheme="basic", users={token: User(token)})) as registry:
+        done = subject.log_in(registry.host, token, Secret(token), means(home))
+        assert done.username == "****"
+        assert token not in repr(done)
+        assert json.loads((home / ".docker/config.json").read_text())["auths"][registry.host] == entry(token, token)
 
 
 def test_a_helper_keeps_it(registry: Registry, home: Path, tmp_path: Path) -> None:
