@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from getmodules.oci import authfiles
 from tests.certificates import Authority, make_authority
 
 # Two busy cores make any deadline for one example a matter of luck.
@@ -51,6 +53,8 @@ def chosen_environment() -> Iterator[None]:
                 patch.delenv(name)
         # A cache that lived longer than one test would change what the next one sees.
         patch.setenv("GETMODULES_CACHE_DIR", "")
+        # Whoever has logged in on this machine.
+        patch.setattr(authfiles, "RUN", Path(os.devnull, "run"))
         yield
 
 

@@ -20,7 +20,8 @@ from getmodules.strictjson import StrictJsonError, loads, mapping, optional, str
 from getmodules.values import field, valueclass
 
 FILE_BYTES: Final = 1 * MIB
-#: Nothing that lies at such a path (a pipe, a terminal) may make us wait.
+#: Where podman and skopeo have a directory for each user whose ``XDG_RUNTIME_DIR`` is not set.
+RUN: Final = Path("/run/containers")
 
 
 @valueclass
@@ -78,8 +79,11 @@ def auth_files(environ: Mapping[str, str], named: Path | None = None) -> tuple[A
         add(named, named=True)
     if registry_auth_file := environ.get("REGISTRY_AUTH_FILE"):
         add(Path(registry_auth_file), expected=True)
-    if runtime and sys.platform.startswith("linux"):
-        add(Path(runtime, "containers", "auth.json"))
+    if sys.platform.startswith("linux"):
+        if runtime:
+            add(Path(runtime, "containers", "auth.json"))
+        elif _is_ours(fallback := RUN / str(os.geteuid()) / "auth.json"):
+            add(fallback)
     if config or home:
         add((Path(config) if config else Path(home or "", ".config")) / "containers" / "auth.json")
     if docker := _docker_config(environ, home):
@@ -100,6 +104,14 @@ def login_file(environ: Mapping[str, str], named: Path | None = None) -> AuthFil
             hint="set HOME, DOCKER_CONFIG (a directory) or REGISTRY_AUTH_FILE (a file)",
         )
     return AuthFile(path=path, shown=_shown(path, home), named=True)
+
+
+def _is_ours(path: Path) -> bool:
+    """No variable of ours leads there, so what somebody else has put there does not count."""
+    try:
+        return os.stat(path, follow_symlinks=False).st_uid == os.geteuid()
+    except OSError:
+        return False
 
 
 def _home(environ: Mapping[str, str]) -> Path | None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from getmodules.errors import ConfigError
+from getmodules.oci import authfiles
 from getmodules.oci.authfiles import (
     FILE_BYTES,
     AuthFile,
@@ -76,6 +77,26 @@ def test_places(environ: dict[str, str], named: str | None, expected: list[str])
     files = auth_files(environ, Path(named) if named else None)
     assert [file.shown for file in files] == expected
     assert [file.shown for file in files if file.named] == ([named] if named else [])
+
+
+@linux
+def test_without_a_runtime_directory_the_one_of_podman_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(authfiles, "RUN", tmp_path)
+    place = tmp_path / str(os.geteuid()) / "auth.json"
+    assert auth_files({}) == ()
+    place.parent.mkdir()
+    place.write_text("{}")
+    assert [file.path for file in auth_files({"DOCKER_CONFIG": "/d"})] == [place, Path("/d/config.json")]
+    assert [file.path for file in auth_files({"XDG_RUNTIME_DIR": "/r"})] == [Path("/r/containers/auth.json")]
+
+
+@linux
+def test_what_somebody_else_has_put_there_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(authfiles, "RUN", tmp_path)
+    monkeypatch.setattr(os, "geteuid", lambda: 12_345)
+    (tmp_path / "12345").mkdir()
+    (tmp_path / "12345" / "auth.json").write_text("{}")
+    assert auth_files({}) == ()
 
 
 @pytest.mark.parametrize(
