@@ -29,12 +29,20 @@ _ATTEMPTS = 20
 Change = Callable[[dict[str, Any]], bool]
 
 
-def rewrite(file: AuthFile, change: Change) -> bool:
-    """Apply ``change`` to ``file``, which is made where it does not exist; whether anything was written."""
-    if not change(read_document(file) or {}):
-        return False
+def rewrite(file: AuthFile, change: Change, *, private: bool = False) -> bool:
+    """Apply ``change`` to ``file``, which is made where it does not exist; whether anything was written.
+
+    What is written is for its owner alone; with ``private``, a file that others may read is written for that.
+    """
+    first = read_document(file) or {}
     # People who manage their dot files keep links there: the link stays, what it leads to is replaced.
     target = Path(os.path.realpath(file.path))
+
+    def is_due(document: dict[str, Any]) -> bool:
+        return change(document) or (private and _is_open(target))
+
+    if not is_due(first):
+        return False
     what = f"cannot write the credentials to {file.shown}"
     if target.exists() and not target.is_file():  # a rename would put a file in the place of /dev/null
         raise InstallError(f"{what}: it is not a file", hint="REGISTRY_AUTH_FILE or DOCKER_CONFIG may name another")
@@ -44,7 +52,7 @@ def rewrite(file: AuthFile, change: Change) -> bool:
         for _ in range(_ATTEMPTS):
             before = _identity(target)
             document = read_document(file) or {}
-            if not change(document):
+            if not is_due(document):
                 return False
             data = json.dumps(document, indent="\t", ensure_ascii=False).encode() + b"\n"
             if len(data) > FILE_BYTES:
@@ -105,6 +113,14 @@ def _is_at(fd: int, path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(fd), os.stat(path, follow_symlinks=False))
     except FileNotFoundError:
+        return False
+
+
+def _is_open(path: Path) -> bool:
+    """Whether others than its owner may read or write a file."""
+    try:
+        return os.name != "nt" and bool(os.stat(path).st_mode & 0o077)
+    except (FileNotFoundError, NotADirectoryError):
         return False
 
 

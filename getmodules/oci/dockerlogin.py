@@ -38,11 +38,11 @@ class DockerLogin:
         check_login(username, secret, identity=identity)
         helper = self._helper(host)
         if helper is None:
-            rewrite(self._file, _setting(host, _entry(username, secret, identity)))
+            rewrite(self._file, _setting(host, _entry(username, secret, identity)), private=True)
             return self._file.shown
         helper.store(names_in_helpers(host)[0], Login(TOKEN_USER if identity else username, secret))
         # An empty entry is how docker remembers that its helper has one; it also removes what lay there in the clear.
-        rewrite(self._file, _setting(host, {}))
+        rewrite(self._file, _setting(host, {}), private=True)
         return f"{helper.program}, as {self._file.shown} says"
 
     def erase(self, registry: str) -> tuple[str, ...]:

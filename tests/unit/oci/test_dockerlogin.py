@@ -82,6 +82,20 @@ def test_in_and_out_again(home: Home, registry: str, key: str) -> None:
     assert os.listdir(home.config.parent) == ["config.json"]
 
 
+@pytest.mark.parametrize("mode", [0o644, 0o660, 0o604])
+def test_the_same_login_again_closes_a_file_that_was_open(home: Home, mode: int) -> None:
+    home.store("ghcr.io")
+    home.config.chmod(mode)
+    assert home.login.erase("quay.io") == ()
+    assert home.config.stat().st_mode & 0o777 == mode
+    home.store("ghcr.io")
+    assert home.config.stat().st_mode & 0o777 == 0o600
+    assert home.document == {"auths": {"ghcr.io": entry("ann")}}
+    written = home.config.stat().st_mtime_ns
+    home.store("ghcr.io")
+    assert home.config.stat().st_mtime_ns == written
+
+
 def test_an_identity_token(home: Home) -> None:
     home.login.store("ghcr.io", username="", secret=Secret("tok"), identity=True)
     assert home.document == {"auths": {"ghcr.io": {"identitytoken": "tok"}}}
