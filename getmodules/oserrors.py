@@ -20,24 +20,28 @@ _PARTS = {
     errno.EROFS: "denied",
 }
 _HINTS = {
-    errno.ENOSPC: "free some space there (or inodes: df -i), or choose a destination on another file system",
-    errno.EDQUOT: "the disk quota is used up: free some space, or choose a destination on another file system",
+    errno.ENOSPC: "free some space there (or inodes: df -i), or {elsewhere}",
+    errno.EDQUOT: "the disk quota is used up: free some space, or {elsewhere}",
     errno.EMFILE: "this process may not open more files: raise the limit (ulimit -n)",
     errno.ENFILE: "the system has too many open files",
 }
+#: What else helps where the disk is full: of a destination, and of the directory for temporary files.
+_ANOTHER_DESTINATION = "choose a destination on another file system"
+ANOTHER_TMPDIR = "name a directory on another file system in TMPDIR"
 
 
-def install_error(error: OSError, what: str) -> InstallError:
+def install_error(error: OSError, what: str, elsewhere: str = _ANOTHER_DESTINATION) -> InstallError:
     """The :class:`InstallError` for ``error``; raise it ``from error``."""
     reason = error.strerror or str(error) or type(error).__name__
     number = error.errno or 0
-    return InstallError(f"{what}: {reason}", part=_PARTS.get(number), hint=_HINTS.get(number))
+    hint = _HINTS.get(number)
+    return InstallError(f"{what}: {reason}", part=_PARTS.get(number), hint=hint and hint.format(elsewhere=elsewhere))
 
 
 @contextmanager
-def translated(what: str) -> Iterator[None]:
+def translated(what: str, elsewhere: str = _ANOTHER_DESTINATION) -> Iterator[None]:
     """Any ``OSError`` of the block becomes an :class:`InstallError`."""
     try:
         yield
     except OSError as error:
-        raise install_error(error, what) from error
+        raise install_error(error, what, elsewhere) from error

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 
-from getmodules.oserrors import translated
+from getmodules.oserrors import ANOTHER_TMPDIR, translated
 from getmodules.ports import Context
 from getmodules.store.visit import Visit
 
@@ -67,7 +67,7 @@ def temporary_workshops(visit: Visit) -> Iterator[Workshops]:
 
         @cache
         def root() -> Path:
-            with translated("cannot make a temporary directory"):
+            with translated("cannot make a temporary directory", ANOTHER_TMPDIR):
                 return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="getmodules-")))
 
         yield Workshops(lambda name: root() / name, visit)

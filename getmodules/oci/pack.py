@@ -19,7 +19,8 @@ from getmodules.digest import Digest
 from getmodules.errors import UnsafeContentError, UnsupportedContentError
 from getmodules.limits import Limits
 from getmodules.model import Kind, Member
-from getmodules.oserrors import translated
+from getmodules.oci.ignore import IGNORE_FILE
+from getmodules.oserrors import ANOTHER_TMPDIR, translated
 from getmodules.ports import Context
 from getmodules.redact import printable
 from getmodules.values import valueclass
@@ -52,7 +53,10 @@ def pack(members: Iterable[Member], target: Path, context: Context) -> Packed:
     """
     files = _resolved(list(members), context)
     _check_names(files, context)
-    with translated("cannot write the package"), target.open("xb") as file:
+    with (
+        translated(f"cannot write the package to {printable(str(target), 500)!r}", ANOTHER_TMPDIR),
+        target.open("xb") as file,
+    ):
         zip_writer = _ZipWriter(file)
         for name, source in files:
             context.checkpoint()
@@ -92,7 +96,7 @@ def _resolved(members: list[Member], context: Context) -> list[tuple[str, Member
     if not files:
         raise UnsupportedContentError(
             "there is nothing to publish in this directory",
-            hint="in a git work tree only what git tracks is published: git add it, or publish a copy outside",
+            hint=f"what {IGNORE_FILE} names is left out, and in a git work tree what git does not track: git add it",
         )
     return sorted(files, key=lambda pair: pair[0].encode("utf-8", "surrogateescape"))
 

@@ -75,6 +75,14 @@ def _ignore(directory: Path) -> Ignore:
                 raise metadata_exceeded(f"the file {IGNORE_FILE}", _IGNORE_BYTES)
     except NotFoundError:
         return Ignore()
+    except FetchError as error:
+        if isinstance(error.__cause__, OSError) and is_in_the_way(error.__cause__):
+            raise FetchError(
+                f"{printable(str(path), 500)!r} is a link",
+                part="unreadable",
+                hint="what is left out is not read through links: put the file itself there",
+            ) from error
+        raise
     return Ignore(bytes(body))
 
 

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from getmodules.errors import InstallError
-from getmodules.oserrors import install_error, translated
+from getmodules.oserrors import ANOTHER_TMPDIR, install_error, translated
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,15 @@ def test_the_number_decides_the_code_and_the_message_has_both_halves(number: int
     assert (type(error), error.code) == (InstallError, code)
     assert error.message == f"cannot write main.tf: {os.strerror(number)}"
     assert (error.hint is not None) is hinted
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_where_the_disk_is_full_another_place_is_named(number: int) -> None:
+    full = OSError(number, os.strerror(number))
+    assert "a destination on another file system" in str(install_error(full, "cannot write x").hint)
+    with pytest.raises(InstallError) as caught, translated("cannot write x", ANOTHER_TMPDIR):
+        raise full
+    assert str(caught.value.hint).endswith("or name a directory on another file system in TMPDIR")
 
 
 def test_an_error_without_a_number_says_what_it_can() -> None:

@@ -7,6 +7,7 @@ import io
 import os
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -15,6 +16,7 @@ from getmodules.archive.zip import read_zip
 from getmodules.errors import (
     FetchError,
     GetModulesError,
+    InstallError,
     LimitExceededError,
     UnsafeContentError,
     UnsupportedContentError,
@@ -151,7 +153,19 @@ def test_limits_are_those_of_reading(tree: Path, tmp_path: Path, limits: Limits,
 
 
 def test_nothing_to_publish(tmp_path: Path, context: Context) -> None:
-    refusal(UnsupportedContentError, "unsupported-content", pack, [], tmp_path / "x.zip", context)
+    error = refusal(UnsupportedContentError, "unsupported-content", pack, [], tmp_path / "x.zip", context)
+    assert ".getmodulesignore" in str(error.hint)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the disk that is always full is Linux's")
+def test_a_full_place_for_temporary_files(tree: Path, tmp_path: Path, context: Context) -> None:
+    class Full(type(tmp_path)):  # type: ignore[misc]
+        def open(self, *_: object) -> Any:
+            return open("/dev/full", "wb", buffering=0)
+
+    error = refusal(InstallError, "install/no-space", packed, tree, Full(tmp_path / "x.zip"), context)
+    assert f"{tmp_path}/x.zip" in error.message
+    assert "TMPDIR" in str(error.hint)
 
 
 def test_a_file_that_grows_meanwhile_is_noticed(tree: Path, tmp_path: Path, context: Context) -> None:

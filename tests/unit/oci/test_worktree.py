@@ -40,6 +40,14 @@ def test_the_ignore_file_counts_without_git_too(tmp_path: Path) -> None:
     assert names(tmp_path / "d", context_with(tmp_path)[0]) == {"main.tf", ".gitignore"}
 
 
+def test_an_ignore_file_behind_a_link_is_not_read(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"d/main.tf": "", "elsewhere": "main.tf"})
+    (tmp_path / "d/.getmodulesignore").symlink_to("../elsewhere")
+    error = refusal(FetchError, "fetch/unreadable", select, tmp_path / "d", context_with(tmp_path)[0])
+    assert error.message.endswith(".getmodulesignore' is a link")
+    assert error.hint
+
+
 def test_without_git_there_is_a_notice_where_it_would_have_mattered(tmp_path: Path) -> None:
     write_tree(tmp_path / "d", {**FILES, ".git/config": ""})
     context, said = context_with(tmp_path, environ={"PATH": str(tmp_path)})
