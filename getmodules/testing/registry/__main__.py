@@ -6,10 +6,11 @@ import argparse
 import signal
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from getmodules.errors import GetModulesError
+from getmodules.errors import ConfigError, GetModulesError
 from getmodules.testing.faults import FAULTS
 from getmodules.testing.registry.access import Access, User
 from getmodules.testing.registry.call import Behaviour
@@ -20,26 +21,37 @@ from getmodules.testing.registry.service import Registry
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     chosen = parser.parse_args(arguments)
-    if chosen.list_faults:
-        width = max(map(len, FAULTS))
-        sys.stdout.writelines(f"{name:{width}}  {fault.summary}\n" for name, fault in FAULTS.items())
-        return 0
     if (chosen.tls_cert is None) != (chosen.tls_key is None):
         parser.error("--tls-cert and --tls-key belong together")
     try:
+        if chosen.list_faults:
+            width = max(map(len, FAULTS))
+            _print("".join(f"{name:{width}}  {fault.summary}\n" for name, fault in FAULTS.items()))
+            return 0
         registry = _registry(chosen)
         if chosen.fault is not None:
             registry.fault(chosen.fault, times=chosen.fault_times)
         told_to_end = _told_to_end()
         with registry:
-            sys.stdout.write(f"{registry.url}\n")
-            sys.stdout.flush()
+            _print(f"{registry.url}\n")
             while not told_to_end.wait(1):
                 pass  # with a limit, because elsewhere than on POSIX no signal ends a wait without one
     except GetModulesError as error:
         sys.stderr.write(f"{error.message}\n" + (f"{error.hint}\n" if error.hint else ""))
         return error.exit_code
     return 0
+
+
+def _print(text: str) -> None:
+    if sys.stdout is None:
+        raise ConfigError("standard output is closed")
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        with suppress(OSError):  # else Python tries once more at its end, and complains aloud
+            sys.stdout.close()
+        raise ConfigError(f"cannot write to standard output: {error.strerror}") from error
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -59,9 +71,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--public", action="append", default=[], metavar="PATTERN", help="repositories that anybody may pull from"
     )
-    parser.add_argument("--token-seconds", type=int, default=300, help="the life of a token (default: %(default)s)")
-    parser.add_argument("--page-size", type=int, default=1000, help="the longest page (default: %(default)s)")
-    parser.add_argument("--chunk-min-length", type=int, metavar="BYTES", help="announce and enforce it")
+    parser.add_argument(
+        "--token-seconds", type=_at_least(0), default=300, help="the life of a token (default: %(default)s)"
+    )
+    parser.add_argument("--page-size", type=_at_least(1), default=1000, help="the longest page (default: %(default)s)")
+    parser.add_argument("--chunk-min-length", type=_at_least(1), metavar="BYTES", help="announce and enforce it")
     parser.add_argument("--no-referrers", action="store_true", help="as registries without the referrers API")
     parser.add_argument("--no-delete", action="store_true", help="refuse to delete")
     parser.add_argument("--sparse", action="store_true", help="take manifests that name what is not here")
@@ -69,6 +83,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--fault-times", type=int, metavar="N", help="only for the next N requests")
     parser.add_argument("--list-faults", action="store_true", help="print every fault and what it does")
     return parser
+
+
+def _at_least(least: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{value} is less than {least}")
+        return value
+
+    return number
 
 
 def _user(text: str) -> tuple[str, str]:

@@ -45,8 +45,12 @@ class LayoutStore(MemoryStore):
         return self._directory / checked_name(name).replace("/", "+")
 
     def _stored(self) -> Iterator[Repository]:
-        self._directory.mkdir(parents=True, exist_ok=True)
-        for path in sorted(self._directory.iterdir()):
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            paths = sorted(self._directory.iterdir())
+        except OSError as error:
+            raise ConfigError(f"{self._directory}: no layouts can be kept there: {error.strerror}") from error
+        for path in paths:
             if (path / "oci-layout").is_file():
                 name = path.name.replace("+", "/")
                 try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import ssl
 import subprocess
@@ -127,6 +128,7 @@ def test_the_faults_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.param(["--host", "0.0.0.0"], 2, "loopback", id="host"),
         pytest.param(["--port", "99999"], 2, "99999", id="port"),
         pytest.param(["--fault", "503", "--fault-times", "0"], 2, "once", id="fault-times"),
+        pytest.param(["--layout", __file__], 2, "test_main.py: no layouts can be kept there", id="layout"),
         pytest.param(["--tls-cert", "missing.pem", "--tls-key", "missing.pem"], 2, "missing.pem", id="certificate"),
     ],
 )
@@ -136,8 +138,31 @@ def test_what_it_refuses(arguments: list[str], code: int, said: str, capsys: pyt
     assert (shown.out, said in shown.err) == ("", True)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the disk that is always full is Linux's")
+@pytest.mark.parametrize("options", ["", "--list-faults"])
 @pytest.mark.parametrize(
-    "arguments", [["--tls-cert", "x"], ["--fault", "no-such"], ["--user", "nobody"], ["--auth", "magic"]]
+    ("output", "said"), [(">&-", "standard output is closed"), (">/dev/full", "cannot write to standard output: ")]
+)
+def test_nowhere_to_print_to(output: str, said: str, options: str) -> None:
+    command = f"exec {shlex.quote(sys.executable)} -m getmodules.testing.registry {options} {output}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--tls-cert", "x"],
+        ["--fault", "no-such"],
+        ["--user", "nobody"],
+        ["--auth", "magic"],
+        ["--page-size", "0"],
+        ["--page-size", "many"],
+        ["--token-seconds", "-1"],
+        ["--chunk-min-length", "0"],
+    ],
 )
 def test_what_cannot_be_meant(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
