@@ -114,7 +114,8 @@ def _is_published(
     if found.body == manifest.body:
         return layout is None or all(layout.has_blob(each, context) for each in (packed.digest, _EMPTY_DIGEST))
     if not force:
-        parse(found)  # a login page is not what the tag has
+        if not found.body.lstrip().startswith(b"{"):
+            parse(found)  # a login page is not what the tag has
         raise occupied(tag, found.digest())
     return False
 

@@ -366,6 +366,14 @@ def test_a_web_page_is_no_registry(tree: Path, ways: dict[str, bool]) -> None:
     assert "there is text/html where a manifest should be" in error.message
 
 
+def test_a_tag_with_a_manifest_of_old_is_taken(tree: Path) -> None:
+    body, kind = b'{"schemaVersion": 1, "tag": "1.0.0"}', "application/vnd.docker.distribution.manifest.v1+prettyjws"
+    with serving(replying("200 OK", body, Content_Type=kind)) as server:
+        client = Client(environ=ENVIRON, network=NetSettings(tries=1, plain_http=frozenset({"127.0.0.1"})))
+        address = f"oci://127.0.0.1:{server.port}/acme/vpc?tag=1.0.0"
+        refusal(DestinationExistsError, "destination-exists", client.push, tree, address)
+
+
 def test_one_token_for_all_of_it(tree: Path) -> None:
     with Registry(access=Access(scheme="bearer", users={"ann": User("s3cret")})) as registry:
         name = registry.host.replace(".", "_").replace(":", "_")
