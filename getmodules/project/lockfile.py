@@ -141,7 +141,7 @@ def parse_lock(text: str, shown: str) -> Lock:
     top.finish()
     lock = Lock(packages, modules)
     _check_references(lock, shown)
-    return lock
+    return _without_leftovers(lock)
 
 
 def _check_version(top: Table) -> None:
@@ -269,20 +269,22 @@ def _check_references(lock: Lock, shown: str) -> None:
             raise ConfigError(
                 f"{shown}: the module {module.name} is of the package {printable(module.package, 500)!r}, "
                 "and there is no such [[package]]",
-                hint=_RESTORE,
-            )
-    needed = {module.package for module in lock.modules.values()}
-    for address in lock.packages:
-        if address not in needed:
-            raise ConfigError(
-                f"{shown}: no [[module]] is of the package {printable(address, 500)!r}",
-                hint=_RESTORE,
+                hint="remove this [[module]], then: getmodules lock makes it anew, and leaves the others as they are",
             )
     found = colliding((module.name, module.dest) for module in lock.modules.values())
     if found is not None:
         raise ConfigError(
             f"{shown}: the destinations of {found[0]} and {found[1]} are the same, or one in the other", hint=_RESTORE
         )
+
+
+def _without_leftovers(lock: Lock) -> Lock:
+    """Two branches that upgrade one module each leave the old package of both, once they are merged: it means nothing.
+
+    To refuse it would make people throw away a good lock, and all that it pins.
+    """
+    needed = {module.package for module in lock.modules.values()}
+    return replace(lock, packages={address: package for address, package in lock.packages.items() if address in needed})
 
 
 # ------------------------------------------------------------------------------------------------- writing

@@ -185,3 +185,21 @@ def test_what_is_not_there_any_more_is_a_failure(gone: str, project: Project) ->
     (project.directory / gone).rename(project.directory / "gone")
     report = _check(project)
     assert [(failure.module, failure.error.code) for failure in report.failures] == [("m", "not-found")]
+
+
+def test_two_branches_that_upgrade_one_module_each_merge_into_a_lock_that_is_good(project: Project) -> None:
+    project.wants(net="./pkg.zip//net", whole="./pkg.zip")
+    _lock(project)
+    before = project.lock
+    project.repack(**{"main.tf": "newer"})
+    _lock(project, Upgrade(("net", "whole")))
+    after = project.lock
+    lone = before[before.index("[[package]]") : before.index("[[module]]")]
+    merged = after.replace("[[module]]", f"{lone}[[module]]", 1)
+    project.write("getmodules.lock", merged)
+    assert _check(project) == CheckReport()
+    assert project.client.install(project.directory, locked=True).failures == ()
+    assert project.lock == merged
+    report = _lock(project)
+    assert (_changes(report), report.written) == ({"net": "unchanged", "whole": "unchanged"}, True)
+    assert project.lock == after

@@ -78,6 +78,11 @@ def test_modules_of_one_package_share_it() -> None:
         assert subject.Lock.of(pairs).packages == {PACKAGE: package}
 
 
+def test_a_package_that_no_module_is_of_means_nothing() -> None:
+    leftover = f'[[package]]\naddress = "./x"\nid = "{H1}"\ngetter = "file"\n\n'
+    assert subject.format_lock(_parse(FULL.replace("[[module]]", f"{leftover}[[module]]", 1))) == FULL
+
+
 def test_an_empty_lock() -> None:
     assert _parse("version = 1\n") == subject.Lock()
     assert _parse(subject.format_lock(subject.Lock())) == subject.Lock()
@@ -154,7 +159,7 @@ def _without(key: str, occurrence: int = 0) -> str:
             FULL.replace('package = "./here"', 'package = "./x"'), "there is no such [[package]]", id="dangling"
         ),
         pytest.param(
-            FULL + f'[[package]]\naddress = "./x"\nid = "{H1}"\ngetter = "file"\n', "no [[module]] is of", id="unused"
+            FULL + f'[[package]]\naddress = "./x"\nid = "{H1}"\n', "[package]: there is no getter", id="unused, and bad"
         ),
         pytest.param(FULL.replace("modules/here", "modules/vpc/x"), "the same, or one in the other", id="nested"),
         pytest.param(FULL.replace("modules/here", "../x"), "dest: '../x' does not lie", id="outside"),
@@ -183,6 +188,9 @@ def test_what_is_refused(text: str, message: str) -> None:
         ),
         pytest.param(FULL.replace('subdir = "net"', 'subdir = "../net"'), "version control", id="a subdirectory"),
         pytest.param(FULL.replace("modules/here", "modules/vpc/x"), "version control", id="destinations"),
+        pytest.param(
+            FULL.replace('package = "./here"', 'package = "./x"'), "remove this [[module]]", id="only this entry"
+        ),
     ],
 )
 def test_a_lock_that_was_edited_comes_back_from_version_control(text: str, hint: str) -> None:
