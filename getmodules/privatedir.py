@@ -145,6 +145,11 @@ class PrivateDirectory:
         return None
 
 
+def is_private_name(name: str) -> bool:
+    """Whether it is one of those that we give to private directories."""
+    return name.startswith(_PREFIX) and _NAME.fullmatch(name) is not None
+
+
 class Sweeper:
     """Removes what dead processes left, once per run and directory: it remembers where it has been."""
 
@@ -160,7 +165,7 @@ class Sweeper:
                 if (status.st_dev, status.st_ino) in self._seen:
                     return
                 self._seen.add((status.st_dev, status.st_ino))
-            names = [name for name in os.listdir(parent) if _NAME.fullmatch(name)]
+            names = [name for name in os.listdir(parent) if is_private_name(name)]
         except OSError as error:
             _log.debug("could not look for leftovers: %s", error)
             return

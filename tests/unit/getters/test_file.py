@@ -20,6 +20,7 @@ from getmodules import (
     VerificationError,
 )
 from getmodules.getters.file import PathDetector
+from getmodules.privatedir import PrivateDirectory
 from tests.fakes import FILES, OTHER_SHA256, ZIP, ZIP_SHA256, installed_files
 from tests.gitplaces import Notices
 from tests.refusals import refusal
@@ -226,3 +227,23 @@ def test_a_link_to_an_archive_is_followed_and_one_in_a_directory_is_not(
         tmp_path / "other",
     )
     assert not (tmp_path / "other").exists()
+
+
+def test_what_other_runs_are_at_work_in_is_left_out(client: Client, source: Path, tmp_path: Path) -> None:
+    module = source / "module"
+    private = PrivateDirectory(module)
+    private.create()
+    (private.path / "half.tf").write_bytes(b"half")
+    (module / ".getmodules-backup").mkdir()
+    (module / ".getmodules-backup/main.tf").write_bytes(b"mine")
+    (module / ".getmodules-0123456789abcdef").write_bytes(b"a file is none of ours")
+    try:
+        client.get(str(module), tmp_path / "dest")
+    finally:
+        private.remove()
+    assert installed_files(tmp_path / "dest") == {
+        **FILES,
+        ".hidden": b"dot",
+        ".getmodules-backup/main.tf": b"mine",
+        ".getmodules-0123456789abcdef": b"a file is none of ours",
+    }
