@@ -36,8 +36,11 @@ class Bench:
     registry: str | None = None
 
     def detect(self, source: str) -> ModuleAddress:
-        """Relative sources start where the manifest and the lock are, wherever that is today."""
-        return detect(source, self.means.catalog, base=os.fspath(self.place.directory), registry=self.registry).address
+        """Relative sources start where the manifest and the lock are, wherever that is today.
+
+        Really: of a project that is reached through a link, ``..`` is not what is above the link.
+        """
+        return detect(source, self.means.catalog, base=self.real(""), registry=self.registry).address
 
     def checkpoint(self) -> None:
         self.means.checkpoint()
@@ -67,9 +70,7 @@ class Bench:
 
     def dest(self, dest: str) -> Path:
         """Where a module goes; never through a link to somewhere where none may be, such as ``.git`` or outside."""
-        path = self.place.directory / dest
-        root = self._real(self.place.directory)
-        real = os.path.join(self._real(path.parent), path.name)
+        root, real = self.real(""), self.real_dest(dest)
         start = os.path.join(root, "")
         try:
             inner = real.removeprefix(start) if real.startswith(start) else os.path.relpath(real, root)
@@ -80,12 +81,17 @@ class Bench:
                 part="protected",
                 hint="replace the link by a directory, or give the module another dest",
             ) from error
-        return path
+        return self.place.directory / dest
 
-    def _real(self, directory: Path) -> str:
+    def real_dest(self, dest: str) -> str:
+        """Where that is, without a link in its parents. If it is one itself, then it is the link that is meant."""
+        parent, _, name = dest.rpartition("/")
+        return os.path.join(self.real(parent), name)
+
+    def real(self, directory: str) -> str:
         """Looked up once: most modules lie in one directory. Staging looks again, at the time when that counts."""
-        key = ("the real path", directory)
-        found: str = self.means.memo.once(key, partial(os.path.realpath, directory), self.checkpoint)
+        path = self.place.directory / directory
+        found: str = self.means.memo.once(("the real path", path), partial(os.path.realpath, path), self.checkpoint)
         return found
 
 

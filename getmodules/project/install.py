@@ -12,6 +12,7 @@ from pathlib import Path
 from getmodules.batch import Failure, Job, Outcome, install_all
 from getmodules.errors import DestinationExistsError, GetModulesError
 from getmodules.project.bench import Bench, chosen, private_directory
+from getmodules.project.dests import check_lock, check_manifest
 from getmodules.project.entries import entry_of, fresh_job, locked_job, strays
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage, needed_lock
 from getmodules.project.manifest import Manifest, ModuleEntry
@@ -57,6 +58,7 @@ class _Installation:
         plan = compare(manifest, lock, strays(manifest, lock, self.bench))
         if self.wishes.locked:
             plan.check()
+        check_manifest(manifest, lock, plan.fresh, self.bench)
         names = chosen(self.wishes.names, manifest.modules)
         self._install_locked(lock, plan, manifest, names)
         fresh = [manifest.modules[name] for name in names if plan.fresh(name)]
@@ -68,6 +70,7 @@ class _Installation:
         return self._report(names, written=written)
 
     def _from_lock_alone(self, lock: Lock) -> tuple[str, ...]:
+        check_lock(lock, self.bench)
         names = chosen(self.wishes.names, lock.modules)
         self._bring({name: lock.entry(name) for name in names})
         self._remember()

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from getmodules.batch import Failure, Outcome
 from getmodules.project.bench import Bench, chosen
+from getmodules.project.dests import check_manifest
 from getmodules.project.entries import strays
 from getmodules.project.lockfile import Lock
 from getmodules.project.lookup import fetched, identities
@@ -35,6 +36,7 @@ def lock(upgrade: Upgrade | None, bench: Bench) -> LockReport:
 def lock_manifest(manifest: Manifest, upgrade: Upgrade | None, bench: Bench) -> LockReport:
     before = bench.lock()
     plan = compare(manifest, before, strays(manifest, before, bench))
+    check_manifest(manifest, before, plan.fresh, bench)
     renewed = frozenset() if upgrade is None else frozenset(chosen(upgrade.names, manifest.modules))
     wanted = targets([entry for name, entry in manifest.modules.items() if plan.fresh(name) or name in renewed], bench)
     found = fetched(wanted.done, bench)

@@ -30,6 +30,7 @@ from getmodules.project.names import (
     check_name,
     check_source,
     colliding,
+    collision,
 )
 from getmodules.userfile import shown_path
 from getmodules.values import field, valueclass
@@ -148,12 +149,5 @@ def check_expectation(text: str) -> str:
 
 def _refuse_collisions(modules: Mapping[str, ModuleEntry], path: Path) -> None:
     found = colliding((entry.name, entry.dest) for entry in modules.values())
-    if found is None:
-        return
-    first, second, equal = found
-    relation = "are the same" if equal else "lie one in the other"
-    raise ConfigError(
-        f"{path.name}: the destinations of [modules.{first}] and [modules.{second}] {relation}:"
-        f" {modules[first].dest}, {modules[second].dest}",
-        hint="give one of them another dest",
-    )
+    if found is not None:
+        raise collision(found, {name: entry.dest for name, entry in modules.items()}, path.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 from getmodules.address import parse
@@ -63,6 +63,17 @@ def colliding(dests: Iterable[tuple[str, str]]) -> tuple[str, str, bool] | None:
         if inner[: len(outer)] == outer:
             return first, second, inner == outer
     return None
+
+
+def collision(found: tuple[str, str, bool], dests: Mapping[str, str], shown: str) -> ConfigError:
+    """What to say of two that :func:`colliding` found in the file that is ``shown`` as this."""
+    first, second, equal = found
+    relation = "are the same" if equal else "lie one in the other"
+    return ConfigError(
+        f"{shown}: the destinations of [modules.{first}] and [modules.{second}] {relation}:"
+        f" {dests[first]}, {dests[second]}",
+        hint="give one of them another dest",
+    )
 
 
 def check_source(source: str) -> str:

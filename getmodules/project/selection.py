@@ -12,6 +12,7 @@ from getmodules.means import Means
 from getmodules.model import ModuleAddress, PackageAddress
 from getmodules.pipeline import reported
 from getmodules.project.bench import Bench
+from getmodules.project.dests import check_own
 from getmodules.project.manifest import ModuleEntry
 from getmodules.redact import printable
 from getmodules.values import replace, valueclass
@@ -56,6 +57,7 @@ def targets(entries: Iterable[ModuleEntry], bench: Bench) -> Outcome[Target]:
 def _plain(entry: ModuleEntry, bench: Bench) -> tuple[Target, BoundGetter | None]:
     """The target; and where a version must still be chosen, whom to ask."""
     address = bench.detect(entry.source)
+    check_own(entry, address, bench)
     getter = bench.means.catalog.getter(address.package.getter)
     if entry.version is None:
         return Target(entry=entry, address=address), None

@@ -9,6 +9,8 @@ import pytest
 from getmodules import ConfigError, InstallError
 from getmodules.project import bench as subject
 from getmodules.project.lockfile import Lock
+from getmodules.project.manifest import Place
+from getmodules.values import replace
 from tests.projects import Project
 from tests.refusals import refusal
 
@@ -59,6 +61,16 @@ def test_a_project_that_is_reached_through_a_link(project: Project, tmp_path: Pa
     other = Project.__new__(Project)
     other.directory, other.client = tmp_path / "link", project.client
     assert other.bench().dest("modules/vpc") == tmp_path / "link/modules/vpc"
+
+
+def test_relative_sources_of_a_project_that_is_reached_through_a_link(project: Project, tmp_path: Path) -> None:
+    """As for whoever went there: ``..`` is above the project, not above the link."""
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "elsewhere/link"
+    link.symlink_to(project.directory)
+    project.wants("")
+    bench = replace(project.bench(), place=Place.at(link))
+    assert str(bench.detect("../src")) == str(project.bench().detect("../src")) == f"file://{tmp_path}/src"
 
 
 def test_which_modules() -> None:
