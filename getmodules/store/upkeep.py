@@ -6,18 +6,21 @@ moment; whoever needs it again fetches it again.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from getmodules import openflags
 from getmodules.below import is_in_the_way
-from getmodules.oserrors import translated
+from getmodules.errors import InstallError
+from getmodules.oserrors import install_error, translated
 from getmodules.privatedir import PrivateDirectory, Sweeper
-from getmodules.removal import status_of
+from getmodules.redact import printable
+from getmodules.removal import remove_contents, status_of
 from getmodules.store.blobs import Blobs
 from getmodules.store.claims import attempt
 from getmodules.store.home import Home
@@ -54,24 +57,26 @@ class Pruned:
 
 @valueclass
 class _Thing:
-    """Something that can be removed: a blob, or a room with its lock file."""
+    """Something that can be removed: a blob, a record, or a room with its lock file."""
 
     path: Path
     size: int
     used: float
     lock: Path | None = None
+    #: Whether people count it: nobody has ever asked for a record.
+    counts: bool = True
 
 
 def info(home: Home) -> StoreInfo:
     blobs, rooms = list(_blobs(home)), list(_rooms(home))
-    records = [_size(path) for path in Records(home.root, _nowhere).files()]
+    records = list(_records(home))
     return StoreInfo(
         path=home.root,
         writable=home.writable,
         blobs=len(blobs),
         workshops=len(rooms),
         records=len(records),
-        bytes=sum(thing.size for thing in (*blobs, *rooms)) + sum(records),
+        bytes=sum(thing.size for thing in (*blobs, *rooms, *records)),
     )
 
 
@@ -89,24 +94,45 @@ def verify(home: Home) -> Checked:
 
 def prune(home: Home, *, max_size: int | None = None, older_than: float | None = None) -> Pruned:
     """Remove what was not used for ``older_than`` seconds; then, the longest unused first, down to ``max_size``."""
-    things = sorted((*_blobs(home), *_rooms(home)), key=lambda thing: thing.used)
-    total = sum(thing.size for thing in things)
-    before = time.time() - older_than if older_than is not None else None
-    removed = freed = 0
-    for thing in things:
-        old = before is not None and thing.used < before
-        large = max_size is not None and total - freed > max_size
-        if (old or large) and _remove(thing, home):
-            removed, freed = removed + 1, freed + thing.size
-    _tidy(home, everything=False, before=before)
-    return Pruned(removed=removed, freed=freed, bytes=total - freed)
+    before = None if older_than is None else time.time() - older_than
+
+    def goes(thing: _Thing, left: int) -> bool:
+        return (before is not None and thing.used < before) or (max_size is not None and left > max_size)
+
+    return _remove_those(home, goes)
 
 
 def clean(home: Home) -> Pruned:
     """Remove everything that nobody uses at this moment."""
-    pruned = prune(home, max_size=0)
-    _tidy(home, everything=True, before=None)
-    return pruned
+    return _remove_those(home, lambda thing, left: True)
+
+
+def _remove_those(home: Home, goes: Callable[[_Thing, int], bool]) -> Pruned:
+    """What ``goes``, of which it is told how many bytes there are still. What cannot be removed keeps nothing else."""
+    things = sorted((*_blobs(home), *_rooms(home), *_records(home)), key=lambda thing: thing.used)
+    total = sum(thing.size for thing in things)
+    removed = freed = 0
+    resisting: list[OSError] = []
+    for thing in things:
+        try:
+            if goes(thing, total - freed) and _remove(thing, home):
+                removed, freed = removed + thing.counts, freed + thing.size
+        except OSError as error:
+            resisting.append(error)
+    if resisting:
+        raise _not_removed(resisting, home, freed) from resisting[0]
+    _tidy(home)
+    return Pruned(removed=removed, freed=freed, bytes=total - freed)
+
+
+def _not_removed(resisting: list[OSError], home: Home, freed: int) -> InstallError:
+    count = f"{len(resisting):,} of the things in the cache" if len(resisting) > 1 else "something in the cache"
+    error = install_error(resisting[0], f"cannot remove {count} ({freed:,} bytes were freed)")
+    hint = error.hint
+    if error.part == "no-space":
+        shown = printable(str(home.root), 1000)
+        hint = f"even this takes a little space; {shown} itself may be removed at any time, which takes none"
+    return InstallError(error.message, part=error.part, hint=hint)
 
 
 # ------------------------------------------------------------------------------------------------ what is there
@@ -114,11 +140,18 @@ def clean(home: Home) -> Pruned:
 
 def _blobs(home: Home) -> Iterator[_Thing]:
     blobs = Blobs(home.root)
-    for digest in blobs.all():
-        path = blobs.path(digest)
+    return _files((blobs.path(digest) for digest in blobs.all()), counts=True)
+
+
+def _records(home: Home) -> Iterator[_Thing]:
+    return _files(Records(home.root, _nowhere).files(), counts=False)
+
+
+def _files(paths: Iterable[Path], *, counts: bool) -> Iterator[_Thing]:
+    for path in paths:
         status = status_of(path)
         if status is not None:
-            yield _Thing(path=path, size=status.st_size, used=status.st_mtime)
+            yield _Thing(path=path, size=status.st_size, used=status.st_mtime, counts=counts)
 
 
 def _rooms(home: Home) -> Iterator[_Thing]:
@@ -144,10 +177,7 @@ def _tree_size(path: Path) -> int:
 
 def _remove(thing: _Thing, home: Home) -> bool:
     """Whether it is gone. What somebody uses stays."""
-    with translated("cannot remove what is in the cache"):
-        if thing.lock is None:
-            return _remove_file(thing.path)
-        return _remove_room(thing.path, thing.lock, home)
+    return _remove_file(thing.path) if thing.lock is None else _remove_room(thing.path, thing.lock, home)
 
 
 def _remove_file(path: Path) -> bool:
@@ -174,13 +204,12 @@ def _remove_room(path: Path, lock: Path, home: Home) -> bool:
     if descriptor is None:
         return False
     try:
-        # Moved out of the way first: a run that is killed here leaves no half of a repository.
-        waste = PrivateDirectory(room(home.root, "ingest"))
-        waste.create()
         try:
-            os.rename(path, waste.path / path.name)
-        finally:
-            waste.remove()
+            _move_out(path, home)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            _remove_in_place(path)
     except FileNotFoundError:
         return False
     finally:
@@ -190,16 +219,28 @@ def _remove_room(path: Path, lock: Path, home: Home) -> bool:
     return True
 
 
-def _tidy(home: Home, *, everything: bool, before: float | None) -> None:
-    """Records that lead nowhere any more, lock files that nobody holds, and what dead runs left."""
+def _move_out(path: Path, home: Home) -> None:
+    """First out of the way, then removed: a run that is killed here leaves no half of a repository."""
+    waste = PrivateDirectory(room(home.root, "ingest"))
+    try:
+        waste.create()
+        os.rename(path, waste.path / path.name)
+    finally:
+        waste.remove()
+
+
+def _remove_in_place(path: Path) -> None:
+    """Where there is no room for a private directory any more; who works with what is left copes with any state."""
+    for complaint in remove_contents(path, keep=()):
+        raise OSError(errno.ENOTEMPTY, complaint, os.fspath(path))
+    os.rmdir(path)
+
+
+def _tidy(home: Home) -> None:
+    """Lock files that nobody holds, and what dead runs left."""
     if not home.writable:
         return
     with translated("cannot remove what is in the cache"):
-        for path in Records(home.root, _nowhere).files():
-            status = status_of(path)
-            if status is not None and (everything or (before is not None and status.st_mtime < before)):
-                with suppress(FileNotFoundError):
-                    os.unlink(path)
         for name in listing(home.root, "locks"):
             _remove_file(home.root / "locks" / name)
         Sweeper().sweep(room(home.root, "ingest"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from getmodules import Digest
 from getmodules.errors import InstallError
+from getmodules.privatedir import PrivateDirectory
 from getmodules.store.records import PinRecord, RefRecord
 from getmodules.store.upkeep import clean, info, prune, verify
 from tests.contexts import a_context
@@ -74,9 +76,9 @@ def test_verify_finds_what_is_damaged_and_drops_it(root: Path) -> None:
     ("bounds", "left"),
     [
         pytest.param({"older_than": 2.5 * DAY}, {1, 2}, id="by age"),
-        pytest.param({"max_size": 3500}, {1, 2}, id="by size: the longest unused first"),
-        pytest.param({"max_size": 3499}, {1}, id="one byte less"),
-        pytest.param({"max_size": 6500}, {1, 2, 3}, id="small enough"),
+        pytest.param({"max_size": 4000}, {1, 2}, id="by size: the longest unused first"),
+        pytest.param({"max_size": 3500}, {1}, id="records count as well"),
+        pytest.param({"max_size": 7500}, {1, 2, 3}, id="small enough"),
         pytest.param({"older_than": 1.5 * DAY, "max_size": 10_000}, {1}, id="both"),
         pytest.param({"older_than": 9 * DAY}, {1, 2, 3}, id="nothing is that old"),
     ],
@@ -85,7 +87,7 @@ def test_prune(root: Path, bounds: dict[str, float], left: set[int]) -> None:
     pruned = prune(a_home(root), **bounds)  # type: ignore[arg-type]
     assert blobs_of(root) == sorted(path_of(root, _digest(number)) for number in left)
     freed = 6000 - sum(number * 1000 for number in left)
-    assert (pruned.removed, pruned.freed, pruned.bytes) == (3 - len(left), freed, 6500 - freed)
+    assert (pruned.removed, pruned.freed, pruned.bytes) == (3 - len(left), freed, info(a_home(root)).bytes)
     assert len(list((root / "workshops").iterdir())) == 1
     nothing_half(root)
 
@@ -99,12 +101,46 @@ def test_records_go_when_they_are_old_and_stay_when_they_were_used(root: Path) -
     assert [path.parts[-3] for path in records_of(root)] == ["pins"]
 
 
+def test_records_go_like_blobs_and_nobody_counts_them(root: Path) -> None:
+    for path in records_of(root):
+        _age(path, 30)
+    before = info(a_home(root)).bytes
+    pruned = prune(a_home(root), max_size=6500)
+    assert (pruned.removed, pruned.freed, pruned.bytes) == (0, before - 6500, 6500)
+    assert (records_of(root), len(blobs_of(root)), info(a_home(root)).bytes) == ([], 3, 6500)
+
+
 def test_rooms_go_like_blobs(root: Path) -> None:
     (room,) = (root / "workshops").iterdir()
     _age(room, 30)
     assert prune(a_home(root), older_than=7 * DAY).freed == 500
     assert not room.exists()
     nothing_half(root)
+
+
+def _full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_is_no_reason_to_keep_a_room(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (room,) = (root / "workshops").iterdir()
+    (room / "objects/pack").mkdir(parents=True)
+    (room / "objects/pack/a.pack").write_bytes(b"x" * 500)
+    monkeypatch.setattr(PrivateDirectory, "create", _full)
+    assert clean(a_home(root)).bytes == 0
+    assert (blobs_of(root), records_of(root), os.listdir(root / "workshops")) == ([], [], [])
+    nothing_half(root)
+
+
+def test_what_cannot_be_removed_keeps_nothing_else(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (room,) = (root / "workshops").iterdir()
+    _age(room, 30)
+    monkeypatch.setattr(PrivateDirectory, "create", _full)
+    monkeypatch.setattr(os, "rmdir", _full)
+    error = refusal(InstallError, "install/no-space", clean, a_home(root))
+    assert (blobs_of(root), records_of(root)) == ([], [])
+    assert "bytes were freed" in error.message
+    assert str(root) in (error.hint or "")
 
 
 def test_who_is_at_work_keeps_what_is_used(root: Path) -> None:
