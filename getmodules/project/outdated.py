@@ -11,7 +11,7 @@ from getmodules.project.bench import Bench
 from getmodules.project.entries import strays
 from getmodules.project.lock import current
 from getmodules.project.lockfile import Lock, needed_lock
-from getmodules.project.manifest import Manifest, ModuleEntry
+from getmodules.project.manifest import ModuleEntry
 from getmodules.project.plan import compare
 from getmodules.project.reports import OutdatedModule, OutdatedReport
 from getmodules.project.selection import version_in, versions_of
@@ -20,21 +20,27 @@ from getmodules.versions import Constraint, Version
 
 
 def outdated(bench: Bench) -> OutdatedReport:
-    """Only the modules of which there is something to say."""
+    """Only the modules of which there is something to say. What is locked of an edited one is of another address."""
     manifest, lock = bench.manifest(), needed_lock(bench.place)
     plan = compare(manifest, lock, strays(manifest, lock, bench))
+    in_step = [entry for entry in manifest.modules.values() if not plan.fresh(entry.name)]
+    _tell_of_edited([name for name in manifest.modules if name in lock.modules and plan.fresh(name)], bench)
     now = current(manifest, plan, lock, bench)
-    newer = _newer(manifest, lock, bench)
+    newer = _newer(in_step, lock, bench)
     failed = {failure.module: failure for failure in (*newer.failures, *now.failures)}
     found = []
-    for name in manifest.modules:
-        if name not in lock.modules or name in failed:
-            continue
-        module = _module(name, lock, now.done.get(name), newer.done.get(name))
-        if module.newest or module.latest or module.moved:
+    for entry in in_step:
+        module = _module(entry.name, lock, now.done.get(entry.name), newer.done.get(entry.name))
+        if entry.name not in failed and (module.newest or module.latest or module.moved):
             found.append(module)
     failures = tuple(failed[name] for name in manifest.modules if name in failed)
     return OutdatedReport(modules=tuple(found), failures=failures)
+
+
+def _tell_of_edited(names: list[str], bench: Bench) -> None:
+    if names:
+        which = f"{names[0]} was" if len(names) == 1 else f"{', '.join(names)} were"
+        bench.means.progress.notice("", f"not looked at, since {which} edited and not locked again: getmodules lock")
 
 
 @valueclass
@@ -59,19 +65,18 @@ def _module(name: str, lock: Lock, now: str | None, versions: _Versions | None) 
     )
 
 
-def _newer(manifest: Manifest, lock: Lock, bench: Bench) -> Outcome[_Versions]:
+def _newer(entries: Iterable[ModuleEntry], lock: Lock, bench: Bench) -> Outcome[_Versions]:
     """Of modules that are locked under a tag that is a version."""
     questions: dict[str, tuple[PackageAddress, Callable[[], _Versions]]] = {}
     failures: list[Failure] = []
-    for name, entry in manifest.modules.items():
-        if name in lock.modules:
-            try:
-                question = _question(entry, lock.modules[name].selected, bench)
-            except GetModulesError as error:
-                failures.append(Failure(module=name, error=error))
-                continue
-            if question is not None:
-                questions[name] = question
+    for entry in entries:
+        try:
+            question = _question(entry, lock.modules[entry.name].selected, bench)
+        except GetModulesError as error:
+            failures.append(Failure(module=entry.name, error=error))
+            continue
+        if question is not None:
+            questions[entry.name] = question
     asked = ask_all(questions, bench.means, bench.pace)
     return Outcome(done=asked.done, failures=(*failures, *asked.failures))
 

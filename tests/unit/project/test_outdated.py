@@ -8,6 +8,8 @@ from getmodules import LockStaleError
 from getmodules.project import outdated as subject
 from getmodules.project.reports import OutdatedModule, OutdatedReport
 from getmodules.testing import Registry
+from getmodules.values import replace
+from tests.fakes import Recorder
 from tests.projects import Project
 from tests.refusals import refusal
 from tests.snapshots import snapshot
@@ -77,6 +79,23 @@ def test_new_modules_are_nobodys_business_and_one_failure_hides_no_other(locked:
     report = _outdated(locked)
     assert [(failure.module, failure.error.code) for failure in report.failures] == [("here", "not-found")]
     assert {module.name for module in report.modules} == {"ranged", "fixed", "tagged"}
+
+
+def test_an_entry_that_was_edited_is_not_compared_with_what_is_locked(locked: Project, registry: Registry) -> None:
+    for version in ("1.0.0", "3.0.0"):
+        registry.push_module("acme/other", version, {"main.tf": version})
+    repository = f"oci://{registry.host}/acme"
+    seen = Recorder()
+    locked.wants(
+        f'[modules.ranged]\nsource = "{repository}/other"\nversion = ">= 1.0"\n'
+        f'[modules.fixed]\nsource = "{repository}/vpc"\nversion = "1.1.0"\n',
+        new="./src",
+    )
+    bench = locked.bench()
+    assert subject.outdated(replace(bench, means=replace(bench.means, progress=seen))) == OutdatedReport()
+    assert [event for event in seen.events if event[0] == "notice"] == [
+        ("notice", "not looked at, since ranged was edited and not locked again: getmodules lock")
+    ]
 
 
 def test_a_repository_that_is_gone(locked: Project, registry: Registry) -> None:
