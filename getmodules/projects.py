@@ -81,13 +81,15 @@ class Projects(ABC):
     ) -> LockReport:
         """Write down in ``getmodules.lock`` what each module of ``manifest`` (the file, or its directory) is.
 
-        What is locked stays so, unless the manifest's entry was edited, or ``upgrade`` says that all of them, or those
-        with these names, are looked up anew. Where a module failed, nothing is written: see the report's ``failures``.
+        What is locked stays so, unless the manifest's entry was edited, or ``upgrade`` says that it is looked up anew:
+        with ``True`` all of it, else what has one of these names. Where a module failed, nothing is written: see the
+        report's ``failures``.
         """
         from getmodules.project.lock import Upgrade, lock
         from getmodules.project.manifest import reader
 
-        wanted = None if upgrade is False else Upgrade(() if upgrade is True else tuple(upgrade))
+        names = () if isinstance(upgrade, bool) else tuple(upgrade)
+        wanted = Upgrade(names) if names or upgrade is True else None
         with self._bench(manifest, pace, limits, progress, read=reader()) as bench:
             return lock(wanted, bench)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -35,6 +36,23 @@ def test_all_of_it(project: Project) -> None:
     assert not client.lock(place, upgrade=["net"]).written
     assert client.add("src", "./src", place).written
     client.remove("src", place)
+
+
+@pytest.mark.parametrize(
+    ("upgrade", "changed"),
+    [
+        pytest.param(False, set(), id="not at all"),
+        pytest.param([], set(), id="of none, none"),
+        pytest.param(iter(["net"]), {"net"}, id="one"),
+        pytest.param(True, {"net", "packed"}, id="all"),
+    ],
+)
+def test_what_is_upgraded(upgrade: bool | Iterable[str], changed: set[str], project: Project) -> None:
+    project.client.lock(project.directory)
+    project.write("src/net/net.tf", "# other\n")
+    project.repack(**{"net/net.tf": "# other\n"})
+    report = project.client.lock(project.directory, upgrade=upgrade)
+    assert {module.name for module in report.modules if module.change == "changed"} == changed
 
 
 def test_the_current_directory(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
