@@ -202,7 +202,7 @@ class _Crew(Generic[T]):
 
     def __init__(self, tasks: Sequence[_Task[T]], means: Means, pace: Pace, executor: Executor) -> None:
         self._turns, self._cancelled, self._executor = means.turns, means.cancelled, executor
-        self._most = pace.jobs if pace.executor is None else len(tasks)
+        self._most = max(1, pace.jobs) if pace.executor is None else len(tasks)
         self._lock = Lock()
         self._queue = _Queue(tasks, pace.per_host)
         self._is_over = False

@@ -156,6 +156,13 @@ def test_no_more_threads_than_jobs(tmp_path: Path) -> None:
     assert getter.enough == 0
 
 
+@pytest.mark.parametrize("jobs", [0, -1])
+def test_one_at_a_time_is_the_least(jobs: int, tmp_path: Path) -> None:
+    client = client_with(FakeGetter(answer=lambda *_: blob(zip_of())))
+    pace = Pace(jobs=jobs, per_host=jobs)
+    assert len(install_all([a_job(client, "fake://h/p", tmp_path / "d")], means_of(client), pace).done) == 1
+
+
 def test_an_executor_is_handed_in_and_stays_open(tmp_path: Path) -> None:
     names: set[str] = set()
     getter = FakeGetter(answer=lambda *_: blob(ZIP), during_fetch=lambda _: names.add(threading.current_thread().name))
