@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
 from getmodules.batch import Pace
+from getmodules.deadline import Deadline
 from getmodules.detection import detect
 from getmodules.errors import ConfigError, InstallError
 from getmodules.means import Means
@@ -44,6 +45,16 @@ class Bench:
 
     def checkpoint(self) -> None:
         self.means.checkpoint()
+
+    def turn(self) -> AbstractContextManager[None]:
+        """Alone in the project until the block ends; nobody waits for that longer than for all the rest."""
+        deadline = Deadline.after(self.means.limits.seconds)
+
+        def checkpoint() -> None:
+            self.checkpoint()
+            deadline.check()
+
+        return self.state.alone(self.means.progress, checkpoint)
 
     @property
     def state(self) -> State:

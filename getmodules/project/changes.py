@@ -31,7 +31,7 @@ class Addition:
 
     def settle(self, bench: Bench) -> LockReport:
         """The lock first, since that is what can fail: a manifest is never left with a module that does not work."""
-        with bench.state.alone(bench.means.progress, bench.checkpoint):
+        with bench.turn():
             manifest = bench.manifest()
             target_of(bench.place.manifest)
             report = lock_manifest(manifest, None, bench)
@@ -53,7 +53,7 @@ class Removal:
         return parse_manifest(self._text, path)
 
     def settle(self, bench: Bench) -> None:
-        with bench.state.alone(bench.means.progress, bench.checkpoint):
+        with bench.turn():
             bench.manifest()
             target_of(bench.place.manifest)
             lock = bench.lock()

@@ -37,7 +37,7 @@ class Wishes:
 
 
 def install(wishes: Wishes, bench: Bench) -> InstallReport:
-    with bench.state.alone(bench.means.progress, bench.checkpoint):
+    with bench.turn():
         return _Installation(wishes, bench).run()
 
 

@@ -29,7 +29,7 @@ class Upgrade:
 
 
 def lock(upgrade: Upgrade | None, bench: Bench) -> LockReport:
-    with bench.state.alone(bench.means.progress, bench.checkpoint):
+    with bench.turn():
         return lock_manifest(bench.manifest(), upgrade, bench)
 
 

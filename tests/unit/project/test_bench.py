@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from getmodules import ConfigError, InstallError
+from getmodules import ConfigError, InstallError, Limits, NetworkError
 from getmodules.project import bench as subject
 from getmodules.project.lockfile import Lock
 from getmodules.project.manifest import Place
@@ -78,6 +78,21 @@ def test_which_modules() -> None:
     assert subject.chosen((), known) == known
     assert subject.chosen(("c", "a", "c"), known) == ("c", "a")
     assert refusal(ConfigError, "config", subject.chosen, ("x",), known).hint == "known: a, b, c"
+
+
+def test_nobody_waits_for_a_turn_longer_than_an_operation_may_take(project: Project) -> None:
+    project.wants("")
+    bench = project.bench()
+    hurried = replace(bench, means=replace(bench.means, limits=Limits(seconds=1)))
+
+    def wait() -> None:
+        with hurried.turn():
+            pytest.fail("it was somebody else's turn")
+
+    with bench.turn():
+        refusal(NetworkError, "network/timeout", wait)
+    with hurried.turn():
+        assert (project.directory / ".getmodules/busy").exists()
 
 
 def test_a_private_directory_is_gone_afterwards(project: Project) -> None:
