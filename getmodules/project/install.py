@@ -6,6 +6,7 @@ edited is never overwritten. Only when every module is in its place is the lock 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -48,6 +49,8 @@ class _Installation:
     entries: dict[str, Entry] = field(default_factory=dict)
     actions: dict[str, Action] = field(default_factory=dict)
     failures: dict[str, GetModulesError] = field(default_factory=dict)
+    #: Of modules that are brought from the lock, what was known of their destinations before.
+    begun: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def run(self) -> InstallReport:
         if self.wishes.frozen:
@@ -73,7 +76,6 @@ class _Installation:
         check_lock(lock, self.bench)
         names = chosen(self.wishes.names, lock.modules)
         self._bring({name: lock.entry(name) for name in names})
-        self._remember()
         return names
 
     # ------------------------------------------------------------------------------------------ from the lock
@@ -101,9 +103,14 @@ class _Installation:
                 self.actions[name] = Action.UNCHANGED
             else:
                 jobs.append(job)
-        self._collect(install_all(jobs, self.bench.means, self.bench.pace))
+                self.begun[name] = frozenset() if is_vacant(job.dest) else known.get(module.dest, frozenset())
+        self._expect()
+        try:
+            self._collect(install_all(jobs, self.bench.means, self.bench.pace))
+        finally:
+            self._remember()
 
-    def _job(self, module: LockedModule, package: LockedPackage, known: Mapping[str, str]) -> Job | None:
+    def _job(self, module: LockedModule, package: LockedPackage, known: Mapping[str, frozenset[str]]) -> Job | None:
         """``None`` where what is locked is there already."""
         dest = self._dest(module.dest)
         if is_vacant(dest):
@@ -111,7 +118,7 @@ class _Installation:
         found = h1_of(dest)
         if found == module.h1:
             return None
-        if not self.wishes.force and (found is None or found != known.get(module.dest)):
+        if not self.wishes.force and found not in known.get(module.dest, ()):
             raise self._edited(module, package, dest)
         return locked_job(module, package, self.bench, dest, force=True)
 
@@ -137,7 +144,8 @@ class _Installation:
         jobs = {}
         for name, target in asked.done.items():
             try:
-                jobs[name] = self._fresh_job(target, {known.get(target.entry.dest), old.get(name)} - {None}, spare)
+                ours = known.get(target.entry.dest, frozenset()) | {old.get(name)} - {None}
+                jobs[name] = self._fresh_job(target, ours, spare)
             except GetModulesError as error:
                 self.failures[name] = error
         outcome = install_all(list(jobs.values()), self.bench.means, self.bench.pace)
@@ -146,7 +154,7 @@ class _Installation:
             if jobs[name].dest.is_relative_to(spare):
                 self._compare_with_what_is_there(name)
 
-    def _fresh_job(self, target: Target, ours: set[str | None], spare: Path) -> Job:
+    def _fresh_job(self, target: Target, ours: frozenset[str | None], spare: Path) -> Job:
         dest = self._dest(target.entry.dest)
         if self.wishes.force or is_vacant(dest):
             return fresh_job(target, dest, force=self.wishes.force)
@@ -175,10 +183,26 @@ class _Installation:
         self.actions |= dict.fromkeys(outcome.done, Action.INSTALLED)
         self.failures |= {failure.module: failure.error for failure in outcome.failures}
 
+    def _expect(self) -> None:
+        """Whatever ends this run, the next one knows what it has put where: the lock says it before it is done."""
+        if self.begun:
+            trees = {self.entries[name][0].dest: self._h1(name) | before for name, before in self.begun.items()}
+            self.bench.state.remember(self._in_place() | trees, matters=False)
+
     def _remember(self) -> None:
-        self.bench.state.remember(
-            {self.entries[name][0].dest: self.entries[name][0].h1 for name in self.actions if name not in self.failures}
-        )
+        trees = self._in_place()
+        for name, before in self.begun.items():
+            dest = self.entries[name][0].dest
+            # Of one that was interrupted nobody knows whether it has come, except where nothing is.
+            if dest not in trees and (name in self.failures or not os.path.lexists(self.bench.place.directory / dest)):
+                trees[dest] = before
+        self.bench.state.remember(trees, matters=Action.INSTALLED in self.actions.values())
+
+    def _in_place(self) -> dict[str, frozenset[str]]:
+        return {self.entries[name][0].dest: self._h1(name) for name in self.actions if name not in self.failures}
+
+    def _h1(self, name: str) -> frozenset[str]:
+        return frozenset({self.entries[name][0].h1})
 
     def _report(self, names: Iterable[str], *, written: bool) -> InstallReport:
         modules = tuple(

@@ -1,8 +1,10 @@
 """What this checkout remembers of its own: which trees we put where, so that an update can tell them from edited ones.
 
 The lock says what should be there; after it was updated (``git pull``, ``lock --upgrade``) it does not know any more
-what was there before. ``.getmodules/installed.json`` does: the h1 of each tree as we installed it. It is a help and
-never a proof: where it is missing, or wrong, a tree counts as edited, and nothing is overwritten.
+what was there before. ``.getmodules/installed.json`` does: the h1 of each tree as we installed it, written before that
+is done, since nothing can be written by a run that is killed; of a tree that was to be replaced, a list of the old one
+and the new one then. It is a help and never a proof: where it is missing, or wrong, a tree counts as edited, and
+nothing is overwritten.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import json
 import logging
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
@@ -38,25 +40,39 @@ class State:
         self._root = directory / STATE_DIRECTORY
         self._sweeper = sweeper
 
-    def installed(self) -> dict[str, str]:
-        """By destination, the h1 of what we last installed there."""
+    def installed(self) -> dict[str, frozenset[str]]:
+        """By destination, the h1 of what we last installed there; of several, where a run was ended."""
         try:
             found = json.loads(read_text(self._root / _INSTALLED) or "{}")
         except (ConfigError, ValueError, RecursionError):
             return {}
         if not isinstance(found, dict):
             return {}
-        return {dest: h1 for dest, h1 in found.items() if isinstance(h1, str)}
+        listed = {dest: [h1s] if isinstance(h1s, str) else h1s for dest, h1s in found.items()}
+        return {
+            dest: frozenset(h1s)
+            for dest, h1s in listed.items()
+            if isinstance(h1s, list) and all(isinstance(h1, str) for h1 in h1s)
+        }
 
-    def remember(self, trees: dict[str, str]) -> None:
-        """``trees`` were installed; what was known of others stays."""
+    def remember(self, trees: Mapping[str, frozenset[str]], *, matters: bool = True) -> None:
+        """Of ``trees`` this is what may lie there, nothing being nothing of ours; what was known of others stays.
+
+        Whether it ``matters`` says whether somebody is told that it cannot be written.
+        """
         known = self.installed()
-        if trees and {**known, **trees} != known:
-            text = json.dumps({**known, **trees}, indent=0, sort_keys=True) + "\n"
-            try:
-                write_file(self._root / _INSTALLED, text, self._sweeper)
-            except InstallError as error:  # everything is in its place; the next update has to ask for --force
-                _log.warning("%s", error.message)
+        now = {dest: h1s for dest, h1s in {**known, **trees}.items() if h1s}
+        if now == known or not self._root.is_dir():  # a checkout that is only read has none, and needs none
+            return
+        try:
+            if now:
+                listed = {dest: next(iter(h1s)) if len(h1s) == 1 else sorted(h1s) for dest, h1s in now.items()}
+                write_file(self._root / _INSTALLED, json.dumps(listed, indent=0, sort_keys=True) + "\n", self._sweeper)
+            else:
+                with translated(f"cannot remove {_INSTALLED}"):
+                    os.unlink(self._root / _INSTALLED)
+        except InstallError as error:  # everything is in its place; the next update has to ask for --force
+            _log.log(logging.WARNING if matters else logging.DEBUG, "%s", error.message)
 
     @contextmanager
     def alone(self, progress: Progress, checkpoint: Callable[[], None]) -> Iterator[None]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from getmodules import (
+    Client,
     ConfigError,
     DestinationExistsError,
     DigestMismatchError,
@@ -15,11 +19,14 @@ from getmodules import (
     LockMismatchError,
     LockStaleError,
     NotFoundError,
+    Progress,
 )
+from getmodules.batch import Pace
 from getmodules.project import install as subject
 from getmodules.project.install import Wishes
 from getmodules.project.reports import InstallReport
 from getmodules.testing import Registry
+from tests import processes
 from tests.projects import Project
 from tests.refusals import refusal
 from tests.snapshots import snapshot
@@ -138,6 +145,72 @@ def test_a_tree_that_is_as_it_was_installed_follows_the_lock(project: Project) -
     project.client.lock(project.directory, upgrade=True)
     assert _actions(_install(project, locked=True)) == {"packed": "installed"}
     assert project.tree("modules/packed")["main.tf"] == b"# newer\n"
+
+
+class _Enough(Progress):
+    """Ends the run when the second package is done: as Ctrl-C does, or as nobody hears."""
+
+    def __init__(self, how: str) -> None:
+        self._how = how
+        self._done = 0
+
+    def finished(self, package: str, error: BaseException | None) -> None:
+        self._done += 1
+        if self._done == 2:
+            if self._how == "killed":
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("how", ["interrupted", "killed"])
+@pytest.mark.parametrize("update", [False, True], ids=["into nothing", "over what was there"])
+def test_what_a_run_that_was_ended_has_installed_follows_the_lock(how: str, update: bool, project: Project) -> None:
+    project.wants(one="./pkg.zip", two="./src//net", three="./src")
+    if update:
+        _install(project)
+        project.repack(**{"main.tf": "# new\n"})
+        project.write("src/net/net.tf", "# new\n")
+    project.client.lock(project.directory, upgrade=True)
+
+    def work() -> int:
+        with suppress(KeyboardInterrupt):
+            project.client.install(project.directory, pace=Pace(jobs=1), progress=_Enough(how))
+        return 0
+
+    assert processes.run(work) == (-signal.SIGKILL if how == "killed" else 0)
+    project.client = Client(environ={"GETMODULES_PLUGINS": ""}, use_cache=False)  # it has swept nowhere yet
+    project.repack(**{"main.tf": "# newer\n"})
+    project.write("src/net/net.tf", "# newer\n")
+    project.client.lock(project.directory, upgrade=True)
+    report = _install(project, locked=True)
+    assert (_actions(report), report.failures) == (dict.fromkeys(("one", "two", "three"), "installed"), ())
+    assert set(map(type, project.installed.values())) == {str}
+
+
+def test_an_interrupt_before_anything_came_leaves_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.wants(one="./pkg.zip", two="./src//net")
+    project.client.lock(project.directory)
+    before = snapshot(project.directory)
+
+    def interrupt(*_: object) -> None:
+        assert set(project.installed) == {"modules/one", "modules/two"}
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subject, "install_all", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        _install(project)
+    assert snapshot(project.directory) == before
+
+
+def test_a_failed_update_forgets_what_was_intended(project: Project) -> None:
+    project.wants(packed="./pkg.zip")
+    _install(project)
+    known = project.installed
+    project.repack(**{"main.tf": "# newer\n"})
+    project.client.lock(project.directory, upgrade=True)
+    project.repack(**{"main.tf": "# evil\n"})
+    assert _codes(_install(project)) == {"packed": "lock-mismatch"}
+    assert project.installed == known
 
 
 def test_without_a_memory_it_counts_as_edited(project: Project) -> None:

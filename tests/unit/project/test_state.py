@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from pathlib import Path
@@ -20,6 +21,10 @@ def _nothing() -> None:
     pass
 
 
+def _of(dest: str, *h1s: str) -> dict[str, frozenset[str]]:
+    return {dest: frozenset(h1s)}
+
+
 @pytest.fixture
 def state(tmp_path: Path) -> State:
     return State(tmp_path, Sweeper())
@@ -28,22 +33,34 @@ def state(tmp_path: Path) -> State:
 def test_what_was_installed_is_remembered(state: State, tmp_path: Path) -> None:
     assert state.installed() == {}
     with state.alone(Progress(), _nothing):
-        state.remember({"b": "h1:1"})
-        state.remember({"a": "h1:2"})
+        state.remember(_of("b", "h1:1"))
+        state.remember(_of("a", "h1:2"))
         state.remember({})
-    assert state.installed() == {"a": "h1:2", "b": "h1:1"}
+    assert state.installed() == _of("a", "h1:2") | _of("b", "h1:1")
     assert {path.name for path in (tmp_path / ".getmodules").iterdir()} == {".gitignore", "installed.json"}
 
 
 def test_what_is_known_already_is_not_written_again(state: State, tmp_path: Path) -> None:
     with state.alone(Progress(), _nothing):
-        state.remember({"a": "h1:1"})
+        state.remember(_of("a", "h1:1"))
         inode = (tmp_path / ".getmodules/installed.json").stat().st_ino
-        state.remember({"a": "h1:1"})
+        state.remember(_of("a", "h1:1"))
     assert (tmp_path / ".getmodules/installed.json").stat().st_ino == inode
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff", b'{"a": 1}', b"[" * 100_000], ids=range(6))
+def test_what_is_not_sure_yet_is_a_list(state: State, tmp_path: Path) -> None:
+    with state.alone(Progress(), _nothing):
+        state.remember(_of("a", "h1:1", "h1:2") | _of("b", "h1:1"))
+        text = (tmp_path / ".getmodules/installed.json").read_text()
+        assert json.loads(text) == {"a": ["h1:1", "h1:2"], "b": "h1:1"}
+        assert state.installed() == _of("a", "h1:1", "h1:2") | _of("b", "h1:1")
+        state.remember(_of("a") | _of("b"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[1]", b"\xff", b'{"a": 1}', b'{"a": [1]}', b"[" * 100_000], ids=range(7)
+)
 def test_a_memory_that_cannot_be_read_knows_nothing(content: bytes, state: State, tmp_path: Path) -> None:
     (tmp_path / ".getmodules").mkdir()
     (tmp_path / ".getmodules/installed.json").write_bytes(content)
@@ -113,7 +130,7 @@ def test_nothing_is_written_through_a_link(name: str, code: str, tmp_path: Path)
 
     def work() -> None:
         with state.alone(Progress(), _nothing):
-            state.remember({"a": "h1:1"})
+            state.remember(_of("a", "h1:1"))
 
     if name == "/installed.json":
         work()  # what it knows is only a help
@@ -129,13 +146,23 @@ def test_a_project_that_cannot_be_written_to(place: Path) -> None:
     (place / "p").chmod(0o555)
     state = State(place / "p", Sweeper())
     with state.alone(Progress(), _nothing):
-        state.remember({"a": "h1:1"})
-    assert state.installed() == ({"a": "h1:1"} if os.geteuid() == 0 else {})
+        state.remember(_of("a", "h1:1"))
+    assert state.installed() == (_of("a", "h1:1") if os.geteuid() == 0 else {})
     assert (place / "p/.getmodules").exists() is (os.geteuid() == 0)
 
 
 def test_what_cannot_be_remembered_is_logged(state: State, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with state.alone(Progress(), _nothing):
         (tmp_path / ".getmodules/installed.json").mkdir()
-        state.remember({"a": "h1:1"})
-    assert "installed.json: it is not a file" in caplog.text
+        state.remember(_of("a", "h1:1"))
+        assert "installed.json: it is not a file" in caplog.text
+        caplog.clear()
+        state.remember(_of("a", "h1:1"), matters=False)
+    assert caplog.text == ""
+
+
+def test_where_there_is_no_place_to_remember_anything_nobody_is_told(
+    state: State, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    state.remember(_of("a", "h1:1"))
+    assert (caplog.text, list(tmp_path.iterdir())) == ("", [])
