@@ -23,6 +23,7 @@ from getmodules.project.manifest import Manifest, Place
 from getmodules.project.names import check_dest
 from getmodules.project.state import State
 from getmodules.redact import printable
+from getmodules.userfile import shown_path
 from getmodules.values import valueclass
 
 
@@ -118,12 +119,29 @@ def chosen(names: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
 
 @contextmanager
 def private_directory(bench: Bench) -> Iterator[Path]:
-    """Beside the manifest, where there is room for modules; removed at the end, by the next run if need be."""
-    bench.means.sweeper.sweep(bench.place.directory)
+    """Room for modules that nobody is to see; removed at the end, by the next run if need be.
+
+    Beside the manifest, where there is room for modules; of a checkout that is only read, elsewhere.
+    """
     private = PrivateDirectory(bench.place.directory)
     try:
-        with translated("cannot make a private directory in the project"):
-            private.create()
+        try:
+            _create(private, bench.place.directory, bench)
+        except InstallError as error:
+            if error.part != "denied":
+                raise
+            import tempfile
+
+            with translated("cannot find a temporary directory"):
+                elsewhere = Path(tempfile.gettempdir())
+            private = PrivateDirectory(elsewhere)
+            _create(private, elsewhere, bench)
         yield private.path
     finally:
         private.remove()
+
+
+def _create(private: PrivateDirectory, parent: Path, bench: Bench) -> None:
+    bench.means.sweeper.sweep(parent)
+    with translated(f"cannot make a private directory in {shown_path(parent)}"):
+        private.create()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,8 +12,10 @@ import pytest
 
 from getmodules import Client, ConfigError, NotFoundError
 from getmodules.batch import Pace
+from getmodules.project.reports import CheckReport, Differences, OutdatedReport
 from getmodules.testing import Registry
 from tests.fakes import Recorder
+from tests.processes import bind_mount, in_mount_namespace
 from tests.projects import Project
 from tests.refusals import refusal
 from tests.snapshots import snapshot
@@ -66,6 +70,30 @@ def test_failures_are_in_the_report_and_raised_when_asked(project: Project) -> N
     report = project.client.install(project.directory)
     assert [failure.module for failure in report.failures] == ["none"]
     refusal(NotFoundError, "not-found", report.check)
+
+
+def test_a_checkout_that_is_only_read(
+    project: Project, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """All that changes nothing in it works, and nobody is told of what could not be written."""
+    client, place = project.client, project.directory
+    assert client.install(place).failures == ()
+    shutil.rmtree(place / ".getmodules")
+    project.write("modules/packed/main.tf", "mine")
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+
+    def work() -> None:
+        bind_mount(place, place, read_only=True)
+        assert client.check_lock(place) == CheckReport()
+        assert client.outdated(place) == OutdatedReport()
+        (packed,) = client.verify(place, names=["packed"]).modules
+        assert packed.differences == Differences(modified=("main.tf",))
+        assert [module.action for module in client.install(place, names=["net"]).modules] == ["unchanged"]
+        assert caplog.text == ""
+
+    in_mount_namespace(work)
+    assert list((tmp_path / "temporary").iterdir()) == []
 
 
 def test_an_executor_of_the_callers(project: Project) -> None:

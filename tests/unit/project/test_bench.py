@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from getmodules.project import bench as subject
 from getmodules.project.lockfile import Lock
 from getmodules.project.manifest import Place
 from getmodules.values import replace
+from tests.processes import as_each_user
 from tests.projects import Project
 from tests.refusals import refusal
 
@@ -107,6 +110,16 @@ def test_a_private_directory_is_gone_afterwards(project: Project) -> None:
     with pytest.raises(ZeroDivisionError):
         fail()
     assert project.leftovers() == set()
+
+
+@as_each_user
+def test_a_private_directory_where_the_project_is_only_read(place: Path) -> None:
+    project = Project(place / "project")
+    project.wants("")
+    project.directory.chmod(0o555)
+    with subject.private_directory(project.bench()) as spare:
+        assert spare.parent == (project.directory if os.geteuid() == 0 else Path(tempfile.gettempdir()))
+    assert not spare.exists()
 
 
 def test_the_manifest_is_there_only_where_it_was_read(project: Project) -> None:
