@@ -23,19 +23,19 @@ LOCK = "lock"
 _SUBJECTS = {Gate.PIN: "pin", Gate.BYTES: "archive", Gate.TREE: "tree"}
 #: What to do where one does not hold.
 HINTS = {
-    EXPECT: "what is there now is not what --expect names: has it been changed, or the wrong value been copied?",
+    EXPECT: "what is there now is not what was expected: has it been changed, or the wrong value been copied?",
     CHECKSUM: "what is there now is not what checksum= names: has it been changed, or the wrong value been copied?",
     PROMISED: "the source did not deliver what it promised; try again, and if it stays so, do not trust it",
     LOCK: "the content changed since it was locked: find out why before getmodules lock --upgrade takes it",
 }
 
 
-def of_expectation(expect: str | None) -> tuple[Demand, ...]:
+def of_expectation(expect: str | None, by: str = "the caller") -> tuple[Demand, ...]:
     """``sha256:…`` is of the archive's bytes, ``h1:…`` of the installed tree."""
     if expect is None:
         return ()
     if expect.startswith("h1:"):
-        return (Demand(gate=Gate.TREE, check=EXPECT, value=expect, by="the caller"),)
+        return (Demand(gate=Gate.TREE, check=EXPECT, value=expect, by=by),)
     try:
         digest = Digest.parse(expect)
     except ValueError as error:
@@ -43,7 +43,7 @@ def of_expectation(expect: str | None) -> tuple[Demand, ...]:
             f"the expected value {printable(expect)!r} cannot be used: {error}",
             hint="expect sha256:HEX of an archive, or h1:… of the installed tree",
         ) from None
-    return (Demand(gate=Gate.BYTES, check=EXPECT, value=str(digest), by="the caller"),)
+    return (Demand(gate=Gate.BYTES, check=EXPECT, value=str(digest), by=by),)
 
 
 def of_checksum(digest: Digest, by: str) -> Demand:

@@ -20,11 +20,12 @@ from getmodules.results import Installed
 from getmodules.values import replace
 
 _BY = "the lock"
+_MANIFEST = "expect in the manifest"
 
 
 def fresh_job(target: Target, dest: Path, *, force: bool = False) -> Job:
     """To find out what ``target`` is: nothing is known of it but what the manifest expects."""
-    by_tree, others = _split(demanded.of_expectation(target.entry.expect))
+    by_tree, others = _split(demanded.of_expectation(target.entry.expect, _MANIFEST))
     return Job(
         name=target.entry.name,
         address=target.address,
@@ -39,7 +40,7 @@ def fresh_job(target: Target, dest: Path, *, force: bool = False) -> Job:
 def locked_job(module: LockedModule, package: LockedPackage, bench: Bench, dest: Path, *, force: bool = False) -> Job:
     """To bring exactly what is locked, or nothing."""
     address = locked_address(module, package, bench)
-    by_tree, others = _split(demanded.of_expectation(module.expect))
+    by_tree, others = _split(demanded.of_expectation(module.expect, _MANIFEST))
     return Job(
         name=module.name,
         address=address,

@@ -252,7 +252,7 @@ def _workshop(key: str) -> str:
 def _waiting(context: Context) -> Callable[[bool], None]:
     def wait(first: bool) -> None:
         if first:
-            context.notice("waiting for another run that fetches the same")
+            context.notice("waiting for somebody else who fetches the same, or from the same place")
         context.checkpoint()
 
     return wait

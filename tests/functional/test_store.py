@@ -395,7 +395,7 @@ def test_a_waiter_says_so_and_goes_on_when_the_other_one_ends(
         (first,) = get_in_children(source, root, tmp_path, 1)
         assert slow.halfway.wait(PATIENCE)
         second = start("get", source, "second", cwd=tmp_path, GETMODULES_CACHE_DIR=str(root))
-        said(second, "waiting for another run that fetches the same")
+        said(second, "waiting for somebody else who fetches the same, or from the same place")
         if end is None:
             slow.go.set()
         else:

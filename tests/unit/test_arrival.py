@@ -51,7 +51,7 @@ def test_of_many_one_downloads_and_the_others_say_that_they_wait(tmp_path: Path,
         thread.join(PATIENCE)
     assert results == [ZIP_H1] * 6
     assert len(reads) == 1
-    assert ("notice", "waiting for another run that fetches the same") in recorder.events
+    assert ("notice", "waiting for somebody else who fetches the same, or from the same place") in recorder.events
     assert len(blobs_of(tmp_path / "store")) == 1
     nothing_half(tmp_path / "store")
 

@@ -343,7 +343,10 @@ def test_a_failed_run_leaves_nothing(project: Project) -> None:
 def test_an_expectation_that_does_not_hold(project: Project) -> None:
     project.wants('[modules.m]\nsource = "./pkg.zip"\nexpect = "sha256:' + "0" * 64 + '"')
     report = _install(project)
-    assert [type(failure.error) for failure in report.failures] == [DigestMismatchError]
+    (failure,) = report.failures
+    assert type(failure.error) is DigestMismatchError
+    assert failure.error.message.startswith("expect in the manifest wants the archive to be sha256:000")
+    assert "--expect" not in (failure.error.hint or "")
     assert not (project.directory / "modules").exists()
 
 

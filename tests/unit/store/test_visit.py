@@ -210,7 +210,7 @@ def test_a_waiter_says_so_and_hears_a_stop(root: Path) -> None:
         with pytest.raises(InstallError) as caught, visit.claim("key", context):
             pass
     assert caught.value.code == "install/cancelled"
-    assert recorder.events == [("notice", "waiting for another run that fetches the same")]
+    assert recorder.events == [("notice", "waiting for somebody else who fetches the same, or from the same place")]
     nothing_half(root)
 
 
