@@ -76,12 +76,17 @@ class Blobs:
         return Held(path=self.path(digest), descriptor=descriptor, size=size, digests=digests, content=content)
 
     def _drop(self, descriptor: int, digest: Digest, reason: str) -> None:
-        """Removed, unless another process has replaced it with a better one meanwhile."""
+        """Removed, unless another process has replaced it with a better one meanwhile; it is not used either way."""
         self.damaged.append(digest)
-        _log.warning("the cache's copy of %s is of no use, and was dropped: %s", digest, reason)
-        with suppress(OSError):  # gone already, or a store that cannot be written to: it is not used either way
+        became = "was dropped"
+        try:
             if os.path.samestat(os.lstat(self.path(digest)), os.fstat(descriptor)):
                 os.unlink(self.path(digest))
+        except FileNotFoundError:
+            pass  # another process was faster
+        except OSError:
+            became = "stays, since it cannot be removed"
+        _log.warning("the cache's copy of %s is of no use, and %s: %s", digest, became, reason)
 
     def _open(self, digest: Digest) -> int | None:
         try:

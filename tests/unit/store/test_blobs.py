@@ -12,6 +12,7 @@ from getmodules import Digest
 from getmodules.locking import Lock, try_lock
 from getmodules.model import FEW_BYTES
 from getmodules.store.blobs import Blobs
+from tests.processes import bind_mount, in_mount_namespace
 from tests.snapshots import snapshot
 from tests.stores import a_home, damage, keep, path_of
 
@@ -68,8 +69,21 @@ def test_a_damaged_one_is_dropped_and_told(
     blobs = Blobs(root)
     assert blobs.open(digest) is None
     assert blobs.damaged == [digest]
-    assert str(digest) in caplog.text
+    assert f"copy of {digest} is of no use, and was dropped: damaged" in caplog.text
     assert not path_of(root, digest).exists()
+
+
+def test_a_damaged_one_that_cannot_be_dropped(root: Path, caplog: pytest.LogCaptureFixture) -> None:
+    digest = keep(root, CONTENT)
+    damage(path_of(root, digest))
+
+    def read_only() -> None:
+        bind_mount(root, root, read_only=True)
+        assert Blobs(root).open(digest) is None
+        assert f"copy of {digest} is of no use, and stays, since it cannot be removed: damaged" in caplog.text
+
+    in_mount_namespace(read_only)
+    assert path_of(root, digest).exists()
 
 
 def test_one_that_was_replaced_meanwhile_is_not_dropped(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
