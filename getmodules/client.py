@@ -227,7 +227,8 @@ class Client(Projects):
         from getmodules.project.bench import Bench
         from getmodules.project.manifest import Place
 
-        place = Place.at(_absolute(manifest))
+        # A slash at its end says what it is; nothing else does where it is not there.
+        place = Place.at(_absolute(manifest), directory=os.fspath(manifest).endswith(("/", os.sep)))
         wanted = None if read is None else read(place.manifest)
         around = None if wanted is None else wanted.surroundings
         client = self._among(around) if around else self
@@ -315,11 +316,11 @@ class _Store:
 
 
 def _cache_directory(chosen: StrPath | None, environ: Mapping[str, str]) -> Path | None:
-    return Path(chosen) if chosen else directory_from(environ)
+    return _absolute(chosen) if chosen else directory_from(environ)
 
 
 def _absolute(dest: StrPath) -> Path:
-    """Made absolute before anything is fetched, so that a later change of the working directory changes nothing."""
+    """Made absolute when it is named, so that a later change of the working directory changes nothing."""
     try:
         return Path(os.path.abspath(dest))
     except OSError as error:

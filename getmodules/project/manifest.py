@@ -63,11 +63,11 @@ class Place:
     manifest: Path
 
     @classmethod
-    def at(cls, manifest: Path) -> Place:
-        """``manifest`` is the file, or the directory that it is in."""
+    def at(cls, manifest: Path, *, directory: bool = False) -> Place:
+        """``manifest`` is the file, or the directory that it is in; a ``directory`` also where none is there (yet)."""
         if fold(manifest.name) == LOCK_NAME:  # one file cannot be both: the lock would be written over
             raise ConfigError(f"{LOCK_NAME} is the lock, and no manifest", hint=f"as in {MANIFEST_NAME}")
-        return cls(manifest=manifest / MANIFEST_NAME if manifest.is_dir() else manifest)
+        return cls(manifest=manifest / MANIFEST_NAME if directory or manifest.is_dir() else manifest)
 
     @property
     def directory(self) -> Path:

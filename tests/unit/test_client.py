@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from getmodules import Context, Evidence, GetModulesError, Origin, Secret
+from getmodules import Client, Context, Evidence, GetModulesError, Origin, Secret
 from tests.fakes import (
     FILES,
     OTHER_SHA256,
@@ -17,6 +17,7 @@ from tests.fakes import (
     ZIP_SHA256,
     FakeCredentials,
     FakeGetter,
+    FakePlugin,
     Recorder,
     blob,
     client_with,
@@ -32,6 +33,18 @@ def test_one_client_serves_many_threads(tmp_path: Path) -> None:
         results = list(pool.map(lambda number: client.get("fake://h/p.zip", tmp_path / str(number)), range(16)))
     assert {result.h1 for result in results} == {ZIP_H1}
     assert len(list(tmp_path.iterdir())) == 16
+
+
+def test_the_cache_stays_where_it_was_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever directory the program goes to."""
+    plugin = FakePlugin(FakeGetter(answer=lambda *_: blob(ZIP)))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    client = Client(environ={"GETMODULES_PLUGINS": ""}, plugins=(plugin,), cache_dir="cache")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    client.get("fake://h/p.zip", tmp_path / "dest")
+    assert (tmp_path / "cache/version").exists()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_no_secret_comes_back_out(tmp_path: Path) -> None:

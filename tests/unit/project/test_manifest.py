@@ -154,6 +154,7 @@ def test_the_place(tmp_path: Path) -> None:
         place = subject.Place.at(given)
         assert (place.manifest, place.directory) == (tmp_path / "getmodules.toml", tmp_path)
         assert place.lock == tmp_path / "getmodules.lock"
+    assert subject.Place.at(tmp_path / "new", directory=True).manifest == tmp_path / "new/getmodules.toml"
     assert subject.Place.at(tmp_path / "other.toml").lock == tmp_path / "getmodules.lock"
     for name in ("getmodules.lock", "GetModules.lock"):
         refusal(ConfigError, "config", subject.Place.at, tmp_path / name)
