@@ -7,7 +7,7 @@ from pathlib import Path
 
 from getmodules.errors import ConfigError
 from getmodules.project.bench import Bench
-from getmodules.project.document import read_text
+from getmodules.project.document import read_marked
 from getmodules.project.edit import with_module, without_module
 from getmodules.project.files import target_of, write_file
 from getmodules.project.lock import lock_manifest
@@ -26,8 +26,10 @@ class Addition:
 
     def edited(self, path: Path) -> Manifest:
         """The manifest as it is to be; nothing is written yet. What others made of it meanwhile is in it."""
-        self._text = with_module(read_text(path) or "", self.entry, self.name, path)
-        return parse_manifest(self._text, path)
+        mark, text = read_marked(path) or ("", "")
+        text = with_module(text, self.entry, self.name, path)
+        self._text = mark + text
+        return parse_manifest(text, path)
 
     def settle(self, bench: Bench) -> LockReport:
         """The lock first, since that is what can fail: a manifest is never left with a module that does not work."""
@@ -46,11 +48,13 @@ class Removal:
     _text: str = field(default="", init=False)
 
     def edited(self, path: Path) -> Manifest:
-        text = read_text(path)
-        if text is None:
+        found = read_marked(path)
+        if found is None:
             raise ConfigError(f"there is no {shown_path(path)}", hint="--manifest FILE names one that lies elsewhere")
-        self._text = without_module(text, self.name, path)
-        return parse_manifest(self._text, path)
+        mark, text = found
+        text = without_module(text, self.name, path)
+        self._text = mark + text
+        return parse_manifest(text, path)
 
     def settle(self, bench: Bench) -> None:
         with bench.turn():

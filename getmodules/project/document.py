@@ -20,6 +20,8 @@ from getmodules.values import field, valueclass
 
 T = TypeVar("T")
 
+#: What editors on Windows put before the text; it is no part of what the file says.
+_MARK = "\ufeff"
 #: Room for tens of thousands of modules, not for a flood.
 MAX_BYTES = 16 * MIB
 _MERGE_MARKER = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: .*)?$|^={7}\r?$", re.MULTILINE)
@@ -30,6 +32,12 @@ _MOST_DOTS = 100
 
 def read_text(path: Path) -> str | None:
     """The text of the file; ``None`` where there is none."""
+    found = read_marked(path)
+    return None if found is None else found[1]
+
+
+def read_marked(path: Path) -> tuple[str, str] | None:
+    """The mark before the text, or nothing; and the text: for those who write the file again."""
     shown = shown_path(path)
     raw = read_user_file(path, MAX_BYTES)
     if raw is None:
@@ -37,10 +45,11 @@ def read_text(path: Path) -> str | None:
     if len(raw) > MAX_BYTES:
         raise ConfigError(f"{shown} is larger than {MAX_BYTES:,} bytes", hint="this bound is fixed")
     try:
-        return raw.decode("utf-8").removeprefix("\ufeff")
+        text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{shown}, line {line}: this is not UTF-8", hint="save the file as UTF-8") from None
+    return (_MARK, text[1:]) if text.startswith(_MARK) else ("", text)
 
 
 #: What to do about a file that people write, where it cannot be read.

@@ -20,7 +20,7 @@ from getmodules.project.manifest import Manifest, ModuleEntry
 from getmodules.project.plan import Entry, Plan, compare, merged
 from getmodules.project.reports import Action, InstalledModule, InstallReport
 from getmodules.project.selection import Target, targets
-from getmodules.project.trees import describe, h1_of, is_vacant
+from getmodules.project.trees import MOVE_IT_AWAY, describe, h1_of, is_vacant, odd_kind
 from getmodules.results import Installed
 from getmodules.values import field, replace, valueclass
 
@@ -129,6 +129,9 @@ class _Installation:
         return path
 
     def _edited(self, module: LockedModule, package: LockedPackage, dest: Path) -> DestinationExistsError:
+        kind = odd_kind(dest)
+        if kind is not None:
+            return DestinationExistsError(f"{module.dest} is {kind}", hint=MOVE_IT_AWAY)
         return DestinationExistsError(
             f"{module.dest} is not what was installed there{describe(module, package, dest, self.bench)}",
             hint="move your changes away, or replace the directory with --force",
@@ -171,10 +174,11 @@ class _Installation:
     def _compare_with_what_is_there(self, name: str) -> None:
         module, _ = self.entries[name]
         self.actions[name] = Action.UNCHANGED
-        if h1_of(self.bench.dest(module.dest)) != module.h1:
+        dest = self.bench.dest(module.dest)
+        if h1_of(dest) != module.h1:
+            ways = "or move it away" if odd_kind(dest) else "move the directory away, or replace it with --force"
             self.failures[name] = DestinationExistsError(
-                f"{module.dest} exists, and is not what {name} is",
-                hint="choose another dest, move the directory away, or replace it with --force",
+                f"{module.dest} exists, and is not what {name} is", hint=f"choose another dest, {ways}"
             )
 
     # ------------------------------------------------------------------------------------------------ the end

@@ -26,6 +26,7 @@ from getmodules.project.document import read_text
 from getmodules.project.files import write_file
 from getmodules.project.names import STATE_DIRECTORY
 from getmodules.store.claims import claimed
+from getmodules.userfile import shown_path
 
 _INSTALLED, _BUSY, _IGNORE = "installed.json", "busy", ".gitignore"
 _ATTEMPTS = 20
@@ -103,6 +104,9 @@ class State:
                     turn.__enter__()
                     return turn, made
                 except FileNotFoundError:
+                    if not self._root.parent.is_dir():
+                        what = f"there is no directory {shown_path(self._root.parent)}"
+                        raise ConfigError(what, hint="make it, or name another one") from None
                     # Another run made the directory, failed, and has removed it again.
                     if attempt == _ATTEMPTS - 1:
                         raise

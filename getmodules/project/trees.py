@@ -21,6 +21,7 @@ from getmodules.redact import printable
 from getmodules.values import replace
 
 _SHOWN = 5
+MOVE_IT_AWAY = "move it away; getmodules install then brings the module"
 
 
 def is_vacant(dest: Path) -> bool:
@@ -43,16 +44,19 @@ def h1_of(dest: Path) -> str | None:
 
 def hashed(dest: Path) -> str:
     """As :func:`h1_of`, for those who want to know why it has none."""
-    shown = printable(str(dest), 1000)
-    with translated(f"cannot look at {shown}"):
-        mode = os.lstat(dest).st_mode
-    if not stat.S_ISDIR(mode):
-        raise InstallError(
-            f"{shown} is {'a link' if stat.S_ISLNK(mode) else 'no directory'}",
-            part="protected",
-            hint="move it away; getmodules install then brings the module",
-        )
+    kind = odd_kind(dest)
+    if kind is not None:
+        raise InstallError(f"{printable(str(dest), 1000)} is {kind}", part="protected", hint=MOVE_IT_AWAY)
     return TREE_SCHEMES["h1"](tree_digests(dest))
+
+
+def odd_kind(dest: Path) -> str | None:
+    """What lies there instead of a directory, which ``--force`` does not replace; ``None`` where it is one."""
+    with translated(f"cannot look at {printable(str(dest), 1000)}"):
+        mode = os.lstat(dest).st_mode
+    if stat.S_ISDIR(mode):
+        return None
+    return "a link" if stat.S_ISLNK(mode) else "no directory"
 
 
 def differences(module: LockedModule, package: LockedPackage, dest: Path, bench: Bench) -> Differences | None:

@@ -40,6 +40,28 @@ def test_adding_and_removing(project: Project) -> None:
     assert (project.directory / "vendor/zip/main.tf").exists()
 
 
+def test_a_mark_before_the_text_stays(project: Project) -> None:
+    project.wants("\ufeff# mine\r\n")
+    project.client.add("net", "./src//net", project.directory)
+    text = project.manifest.read_bytes()
+    assert text.startswith(b"\xef\xbb\xbf# mine\r\n")
+    assert text.count(b"\xef\xbb\xbf") == 1
+    project.client.add("zip", "./pkg.zip", project.directory)
+    project.client.remove("zip", project.directory)
+    assert project.manifest.read_bytes() == text
+
+
+@pytest.mark.parametrize("manifest", ["none/getmodules.toml", "none/", "none/other.toml"])
+def test_a_project_in_a_directory_that_is_not_there(manifest: str, project: Project) -> None:
+    before = snapshot(project.directory)
+    error = refusal(ConfigError, "config", project.client.add, "net", "./src", f"{project.directory}/{manifest}")
+    assert (error.message, error.hint) == (
+        f"there is no directory {project.directory}/none",
+        "make it, or name another one",
+    )
+    assert snapshot(project.directory) == before
+
+
 @pytest.mark.parametrize(
     ("source", "code"),
     [pytest.param("./none", "not-found", id="not there"), pytest.param("odd", "address", id="no address")],

@@ -263,8 +263,15 @@ def test_what_is_never_replaced(kind: str, project: Project) -> None:
     else:
         dest.symlink_to(project.directory / "src")
     before = snapshot(project.directory)
-    assert _codes(_install(project)) == {"packed": "destination-exists"}
+    (failure,) = _install(project).failures
+    assert failure.error.code == "destination-exists"
+    assert failure.error.message == f"modules/packed is {'no directory' if kind == 'file' else 'a link'}"
+    assert failure.error.hint == "move it away; getmodules install then brings the module"
     assert _codes(_install(project, force=True)) == {"packed": "install/protected"}
+    (project.directory / "getmodules.lock").unlink()
+    (failure,) = _install(project).failures
+    assert failure.error.hint == "choose another dest, or move it away"
+    project.client.lock(project.directory)
     assert snapshot(project.directory) == before
 
 
