@@ -229,7 +229,7 @@ def close(fetched: Blob | Layers | Members) -> None:
 
 def _refuse_what_needs_bytes(treatment: Treatment, demands: tuple[Demand, ...]) -> None:
     """A directory, a repository or an image has no one archive: a demand on them must fail, not be skipped."""
-    hint = "a directory is verified with an h1:…: --expect of get, or expect in a manifest"
+    hint = 'a directory is verified with --expect h1:…, or in a manifest with expect = "h1:…"'
     if treatment.checksum is not None:
         raise AddressError("checksum= is of an archive's bytes, and this is a directory", hint=hint)
     if treatment.filename is not None:
