@@ -7,7 +7,8 @@ edited is never overwritten. Only when every module is in its place is the lock 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 from getmodules.batch import Failure, Job, Outcome, install_all
@@ -61,10 +62,12 @@ class _Installation:
         plan = compare(manifest, lock, strays(manifest, lock, self.bench))
         if self.wishes.locked:
             plan.check()
-        check_manifest(manifest, lock, plan.fresh, self.bench)
         names = chosen(self.wishes.names, manifest.modules)
-        self._install_locked(lock, plan, manifest, names)
         fresh = [manifest.modules[name] for name in names if plan.fresh(name)]
+        check = partial(check_manifest, manifest, lock, plan.fresh, self.bench)
+        if fresh:
+            check()
+        self._install_locked(lock, plan, manifest, names, check)
         if fresh:
             with private_directory(self.bench) as spare:
                 self._install_fresh(lock, fresh, spare)
@@ -73,22 +76,24 @@ class _Installation:
         return self._report(names, written=written)
 
     def _from_lock_alone(self, lock: Lock) -> tuple[str, ...]:
-        check_lock(lock, self.bench)
         names = chosen(self.wishes.names, lock.modules)
-        self._bring({name: lock.entry(name) for name in names})
+        self._bring({name: lock.entry(name) for name in names}, partial(check_lock, lock, self.bench))
         return names
 
     # ------------------------------------------------------------------------------------------ from the lock
 
-    def _install_locked(self, lock: Lock | None, plan: Plan, manifest: Manifest, names: Iterable[str]) -> None:
+    def _install_locked(
+        self, lock: Lock | None, plan: Plan, manifest: Manifest, names: Iterable[str], check: Callable[[], None]
+    ) -> None:
         wanted: dict[str, Entry] = {}
         for name in names:
             if lock is not None and not plan.fresh(name):
                 module, package = lock.entry(name)
                 wanted[name] = replace(module, dest=manifest.modules[name].dest), package
-        self._bring(wanted)
+        self._bring(wanted, check)
 
-    def _bring(self, entries: Mapping[str, Entry]) -> None:
+    def _bring(self, entries: Mapping[str, Entry], check: Callable[[], None]) -> None:
+        """``check`` is for whoever has something to do: most runs find everything in its place."""
         known = self.bench.state.installed()
         jobs: list[Job] = []
         for name, (module, package) in entries.items():
@@ -104,7 +109,9 @@ class _Installation:
             else:
                 jobs.append(job)
                 self.begun[name] = frozenset() if is_vacant(job.dest) else known.get(module.dest, frozenset())
-        self._expect()
+        if jobs:
+            check()
+            self._expect()
         try:
             self._collect(install_all(jobs, self.bench.means, self.bench.pace))
         finally:
@@ -189,9 +196,8 @@ class _Installation:
 
     def _expect(self) -> None:
         """Whatever ends this run, the next one knows what it has put where: the lock says it before it is done."""
-        if self.begun:
-            trees = {self.entries[name][0].dest: self._h1(name) | before for name, before in self.begun.items()}
-            self.bench.state.remember(self._in_place() | trees, matters=False)
+        trees = {self.entries[name][0].dest: self._h1(name) | before for name, before in self.begun.items()}
+        self.bench.state.remember(self._in_place() | trees, matters=False)
 
     def _remember(self) -> None:
         trees = self._in_place()
