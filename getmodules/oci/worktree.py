@@ -18,6 +18,7 @@ from getmodules.model import Kind, Member
 from getmodules.oci.ignore import IGNORE_FILE, Ignore
 from getmodules.oci.workgit import Git, Revision
 from getmodules.ports import Context
+from getmodules.privatedir import is_private_name
 from getmodules.redact import printable
 from getmodules.tree import member_at, walk
 from getmodules.values import valueclass
@@ -88,8 +89,11 @@ def _ignore(directory: Path) -> Ignore:
 
 def _everything(directory: Path, ignore: Ignore, context: Context) -> list[Member]:
     def leave_out(path: str, is_directory: bool) -> bool:
-        # A work tree's or submodule's .git may be a file.
-        return path.rpartition("/")[2].lower() == ".git" or ignore.leaves_out(path, directory=is_directory)
+        name = path.rpartition("/")[2]
+        if name.lower() == ".git":  # a work tree's or submodule's may be a file
+            return True
+        # Another run may be at work in there, for a moment.
+        return (is_directory and is_private_name(name)) or ignore.leaves_out(path, directory=is_directory)
 
     members: list[Member] = []
     for number, member in enumerate(walk(directory, leave_out), start=1):

@@ -19,6 +19,7 @@ from getmodules.errors import (
 from getmodules.limits import Limits
 from getmodules.oci import worktree
 from getmodules.oci.worktree import select
+from getmodules.privatedir import PrivateDirectory
 from tests.refusals import refusal
 from tests.snapshots import write_tree
 from tests.unit.oci.repositories import FILES, context_with, git, names, needs_git, repository
@@ -31,6 +32,17 @@ def test_outside_of_a_work_tree_everything_but_git(tmp_path: Path) -> None:
     context, said = context_with(tmp_path)
     assert names(tmp_path / "d", context) == {*FILES, "x.log"}
     assert said == []
+
+
+def test_what_other_runs_are_at_work_in_is_not_published(tmp_path: Path) -> None:
+    write_tree(tmp_path / "d", {"main.tf": "", ".getmodules-backup/main.tf": ""})
+    private = PrivateDirectory(tmp_path / "d")
+    private.create()
+    try:
+        (private.path / "half.tf").write_bytes(b"half")
+        assert names(tmp_path / "d", context_with(tmp_path)[0]) == {"main.tf", ".getmodules-backup/main.tf"}
+    finally:
+        private.remove()
 
 
 def test_the_ignore_file_counts_without_git_too(tmp_path: Path) -> None:
