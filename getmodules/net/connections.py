@@ -75,6 +75,10 @@ class Adapter(HTTPAdapter):
                     pool.close()
         super().close()
 
+    def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
+        """By the connection. requests goes by the address, and believes any proxy that is asked for a plain one."""
+        super().cert_verify(conn, "https:" if conn.scheme == "https" else url, verify, cert)  # type: ignore[no-untyped-call]
+
     def proxy_headers(self, proxy: str) -> dict[str, str]:
         return authorization(proxy)
 

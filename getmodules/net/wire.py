@@ -231,13 +231,20 @@ class Wire:
     def _unusable_file(self, url: str) -> ConfigError | None:
         from getmodules.net.certificates import unusable_file
 
-        scheme, host, port = _place(url)
+        scheme, host, port = self._certified(url)
         return unusable_file(self.settings, host, port) if scheme == "https" else None
+
+    def _certified(self, url: str) -> tuple[str, str, int]:
+        """Whose certificate the connection is judged by: for what is asked for in the clear, that of a proxy."""
+        place = _place(url)
+        proxy = self.settings.proxy_for(url) if place[0] == "http" else None
+        return _place(proxy) if proxy else place
 
     def _send(
         self, method: str, url: str, context: Context, headers: Mapping[str, str], body: Any
     ) -> requests.Response:
-        scheme, host, port = _place(url)
+        scheme = urlsplit(url).scheme
+        _, host, port = self._certified(url)
         sent = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity", **headers}
         request = _prepared(method, url, sent, body)
         proxy = self.settings.proxy_for(url)
@@ -250,7 +257,7 @@ class Wire:
                 min(self.settings.silence_seconds, remaining or 0.001),
             ),
             verify=self.settings.ca_for(host, port) or True,
-            cert=self.settings.client_certificate_for(host, port),
+            cert=self.settings.client_certificate_for(host, port) if scheme == "https" else None,
             proxies={scheme: proxy} if proxy else {},
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import socket
+import ssl
 import threading
 import traceback
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from getmodules.errors import AuthenticationError, FetchError, GetModulesError, NetworkError
+from getmodules.errors import AuthenticationError, ConfigError, FetchError, GetModulesError, NetworkError
 from getmodules.net.network import ClientNetwork
 from getmodules.net.session import Call
 from getmodules.net.settings import NetSettings
@@ -48,8 +49,8 @@ def tunnel_to(port: int) -> Answer:
 
 
 @contextmanager
-def behind(proxy: Server, userinfo: str = "ada:hunter2@", **more: str) -> Iterator[ClientNetwork]:
-    url = f"http://{userinfo}{proxy.host}:{proxy.port}"
+def behind(proxy: Server, userinfo: str = "ada:hunter2@", **more: object) -> Iterator[ClientNetwork]:
+    url = f"{'https' if proxy.tls else 'http'}://{userinfo}{proxy.host}:{proxy.port}"
     network = ClientNetwork(
         NetSettings(proxies={"http": url, "https": url}, tries=3, backoff_seconds=0.01, silence_seconds=3, **more)  # type: ignore[arg-type]
     )
@@ -99,6 +100,47 @@ def test_what_a_proxy_is_shown(userinfo: str, pair: str) -> None:
         get(network, "http://registry.example/x")
         shown = proxy.received[0].headers["Proxy-Authorization"]
         assert shown == f"Basic {base64.b64encode(pair.encode()).decode()}"
+
+
+@pytest.mark.parametrize("url", ["http://registry.example/x", "https://registry.example/x"])
+def test_a_proxy_whose_certificate_is_not_trusted_is_asked_nothing(
+    url: str, authority: Authority, recwarn: pytest.WarningsRecorder
+) -> None:
+    def answer(connection: Connection, _: Received) -> bool:
+        return connection.reply("200 OK", b"forged")
+
+    with serving(answer, tls=authority.server_context()) as proxy, behind(proxy) as network:
+        refusal(NetworkError, "network/certificate", get, network, url)
+        assert proxy.received == []
+    assert not recwarn.list
+
+
+def test_a_proxy_is_judged_by_its_own_authorities_and_shown_no_certificate_of_the_host(authority: Authority) -> None:
+    shown: list[object] = []
+
+    def answer(connection: Connection, _: Received) -> bool:
+        shown.append(connection.socket.getpeercert())  # type: ignore[attr-defined]
+        return connection.reply("200 OK", b"by proxy")
+
+    tls = authority.server_context()
+    tls.verify_mode = ssl.CERT_OPTIONAL
+    tls.load_verify_locations(authority.ca)
+    with serving(answer, tls=tls) as proxy:
+        mine = {"registry.example": str(authority.client)}
+        with behind(
+            proxy, ca_files={f"127.0.0.1:{proxy.port}": str(authority.ca)}, client_certificates=mine
+        ) as network:
+            assert get(network, "http://registry.example/x") == b"by proxy"
+        assert proxy.received[0].headers["Proxy-Authorization"] == GRANTED
+    assert shown == [None]
+
+
+def test_authorities_for_a_proxy_that_cannot_be_used_are_told(authority: Authority) -> None:
+    with (
+        serving(lambda connection, _: False, tls=authority.server_context()) as proxy,
+        behind(proxy, ca_file="/nonexistent") as network,
+    ):
+        refusal(ConfigError, "config", get, network, "http://registry.example/x")
 
 
 def test_a_proxy_without_credentials_is_shown_none() -> None:
