@@ -6,12 +6,17 @@ The header is what counts; a page is looked into only when it is HTML, up to the
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from urllib.parse import urljoin
 
 from getmodules.address import parse
 from getmodules.detection import unusable
-from getmodules.errors import AddressError
+from getmodules.errors import AddressError, GetModulesError, UnsafeContentError
+from getmodules.model import Elsewhere
+from getmodules.net.reach import no_further_in_than
+from getmodules.net.wire import Answer, shown_host
 from getmodules.patterns import pattern
+from getmodules.redact import redact_address
 
 HEADER = "X-Terraform-Get"
 #: What tells a server that asks are a module's, and not a browser's.
@@ -28,6 +33,33 @@ _ATTRIBUTE = pattern(
 #: What is in these is no markup.
 _OPAQUE = frozenset({"script", "style", "title", "template", "noscript", "textarea", "xmp", "iframe"})
 _NO_PATH = ("/", "./", "../")
+
+
+def location_in_headers(answer: Answer) -> str:
+    """What the header names; empty where it names nothing. A server may say the same twice, and not two things."""
+    named = {value.strip() for value in answer.every(HEADER)} - {""}
+    if len(named) > 1:
+        raise two_locations(answer, *sorted(named)[:2])
+    return named.pop() if named else ""
+
+
+def two_locations(answer: Answer, one: str, other: str) -> UnsafeContentError:
+    return UnsafeContentError(
+        f"{shown_host(answer.url)} names two locations: {answer.shown(one)!r} and {answer.shown(other)!r}",
+        part="elsewhere",
+    )
+
+
+def sent_on(answer: Answer, location: str, too_far_in: Callable[[str, str], GetModulesError]) -> Elsewhere:
+    """``location``, as the answer names it. ``too_far_in`` makes the error where it may not lead there."""
+    shown = redact_address(location)
+    if answer.mask(shown) != shown:
+        # It would stand in every message, every log and every pin from here on.
+        raise UnsafeContentError(
+            f"{shown_host(answer.url)} sent us on to an address with our own credentials in it", part="elsewhere"
+        )
+    check = no_further_in_than(answer.address, too_far_in)
+    return Elsewhere(address=absolute(location, answer.url), check_address=check)
 
 
 def location_in_page(page: str) -> str | None:

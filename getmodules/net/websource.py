@@ -11,13 +11,18 @@ from getmodules.errors import AuthenticationError, NetworkError, NotFoundError, 
 from getmodules.model import Blob, Elsewhere, PackageAddress, Shape, Unchanged
 from getmodules.net.access import access_to, secret_arguments
 from getmodules.net.download import Download, strong_validator
-from getmodules.net.reach import no_further_in_than
 from getmodules.net.session import Call, Session
-from getmodules.net.terraformget import ARGUMENT, HEADER, HTML_TYPES, PAGE_BYTES, absolute, location_in_page
+from getmodules.net.terraformget import (
+    ARGUMENT,
+    HTML_TYPES,
+    PAGE_BYTES,
+    location_in_headers,
+    location_in_page,
+    sent_on,
+)
 from getmodules.net.webpages import git_spelling, is_page, page_instead
 from getmodules.net.wire import Answer, shown_host
 from getmodules.ports import Context
-from getmodules.redact import redact_address
 from getmodules.url import check_url
 from getmodules.values import replace
 
@@ -96,7 +101,7 @@ class WebSource:
     # -------------------------------------------------------------------------------------- what was answered
 
     def _elsewhere(self, answer: Answer) -> Elsewhere | None:
-        location = answer.headers.get(HEADER, "").strip() or None
+        location = location_in_headers(answer) or None
         if location is None and answer.status == 200 and _bare_type(answer).lower() in HTML_TYPES:
             page = answer.read_some(PAGE_BYTES).decode("utf-8", "replace")
             location = location_in_page(page)
@@ -104,14 +109,7 @@ class WebSource:
                 raise self._page(answer)
         if location is None:
             return None
-        shown = redact_address(location)
-        if answer.mask(shown) != shown:
-            # It would stand in every message, every log and every pin from here on.
-            raise UnsafeContentError(
-                f"{shown_host(answer.url)} sent us on to an address with our own credentials in it", part="elsewhere"
-            )
-        check = no_further_in_than(answer.address, partial(_too_far_in, shown_host(answer.url)))
-        return Elsewhere(address=absolute(location, answer.url), check_address=check)
+        return sent_on(answer, location, partial(_too_far_in, shown_host(answer.url)))
 
     def _blob(self, answer: Answer) -> Blob:
         body = Download(self._send, self._session, self._context, first=answer)

@@ -67,6 +67,10 @@ class Answer:
         self.length = self._check_framing()
         self._check_encoding()
 
+    def every(self, name: str) -> list[str]:
+        """The values of all headers of one name, each for itself."""
+        return list(self._response.raw.headers.getlist(name))
+
     def shown(self, text: str, limit: int = 200) -> str:
         """What the server said, for people: a server may send our own secrets back to us."""
         return printable(redact(self.mask(text)), limit)
@@ -74,8 +78,7 @@ class Answer:
     def _check_framing(self) -> int | None:
         """The announced length; ``None`` where the body says itself when it ends."""
         response = self._response
-        headers = response.raw.headers
-        lengths, encodings = headers.getlist("Content-Length"), headers.getlist("Transfer-Encoding")
+        lengths, encodings = self.every("Content-Length"), self.every("Transfer-Encoding")
         if len(lengths) > 1 or (lengths and encodings):
             raise NetworkError(
                 "the answer announces its length twice", hint="the server or a proxy on the way is at fault"

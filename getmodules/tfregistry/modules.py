@@ -10,8 +10,7 @@ from urllib.parse import quote
 
 from getmodules.errors import CorruptArchiveError, NetworkError, NotFoundError, UnsafeContentError
 from getmodules.model import Elsewhere
-from getmodules.net.reach import no_further_in_than
-from getmodules.net.terraformget import HEADER, absolute
+from getmodules.net.terraformget import HEADER, location_in_headers, sent_on, two_locations
 from getmodules.net.wire import Answer, shown_host
 from getmodules.ports import Context
 from getmodules.strictjson import array_of, mapping, optional, required, string
@@ -50,7 +49,8 @@ class ModuleRegistry:
         listed = parsed(answer, what, lambda document: _listed(document, what))
         if listed is None:
             raise self._not_found(answer, module)
-        versions, odd = _readable(listed)
+        # One with our token in it would be shown, and pinned: masked, it is no version.
+        versions, odd = _readable(map(answer.mask, listed))
         if odd:
             some = ", ".join(answer.shown(each, 40) for each in odd[:_SHOWN_VERSIONS])
             self._context.notice(f"{self._host.name}: {module} has versions that are no semantic versions: {some}")
@@ -105,14 +105,14 @@ class ModuleRegistry:
         if answer.status not in (200, 204):
             answer.close()
             raise NetworkError(f"{shown_host(answer.url)} answered {answer.status} where a location was asked for")
-        location = absolute(_location(answer), answer.url)
-        clear = _CLEAR_TEXT.match(location)
+        elsewhere = sent_on(answer, _location(answer), self._host.too_far_in)
+        clear = _CLEAR_TEXT.match(elsewhere.address)
         if self._host.origin.scheme == "https" and clear is not None:
             raise UnsafeContentError(
-                f"{self._host.name} sends us on from https to {clear['scheme']}: {answer.shown(location)!r}",
+                f"{self._host.name} sends us on from https to {clear['scheme']}: {answer.shown(elsewhere.address)!r}",
                 part="elsewhere",
             )
-        return Elsewhere(address=location, check_address=no_further_in_than(answer.address, self._host.too_far_in))
+        return elsewhere
 
 
 def _enumerated(versions: list[Version]) -> str:
@@ -143,7 +143,7 @@ def _readable(listed: Iterable[str]) -> tuple[tuple[Version, ...], list[str]]:
 
 def _location(answer: Answer) -> str:
     """Terraform reads the header, OpenTofu the body where there is one: they must not say two things."""
-    header = answer.headers.get(HEADER, "").strip()
+    header = location_in_headers(answer)
     in_json = "json" in answer.headers.get("Content-Type", "").lower()
     body = ""
     if answer.status == 200 and (in_json or not header):
@@ -151,10 +151,7 @@ def _location(answer: Answer) -> str:
         body = parsed(answer, what, lambda document: optional(document, "location", string, what)) or ""
     answer.close()
     if header and body and header != body:
-        raise UnsafeContentError(
-            f"{shown_host(answer.url)} names two locations: {answer.shown(header)!r} and {answer.shown(body)!r}",
-            part="elsewhere",
-        )
+        raise two_locations(answer, header, body)
     if not header and not body:
         raise CorruptArchiveError(f"{shown_host(answer.url)} names no location: no {HEADER}, and nothing in the body")
     return header or body

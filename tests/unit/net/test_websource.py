@@ -122,6 +122,22 @@ def test_our_own_secrets_are_no_part_of_an_address_that_is_shown(location: str, 
             assert "s3cr3t" not in words_of(refusal(UnsafeContentError, code, ask, source))
 
 
+@pytest.mark.parametrize(
+    ("second", "code"),
+    [
+        pytest.param("https://h/a.zip ", None, id="the same"),
+        pytest.param("https://h/b.zip", "unsafe-content/elsewhere", id="another"),
+    ],
+)
+def test_a_location_that_is_named_twice(second: str, code: str | None) -> None:
+    lines = ("HTTP/1.1 204 No Content", "X-Terraform-Get: https://h/a.zip", f"X-Terraform-Get: {second}", "", "")
+    with asking(lambda connection, _: connection.send("\r\n".join(lines))) as (server, ask):
+        if code is None:
+            assert ask(f"{server.url}/a").address == "https://h/a.zip"
+        else:
+            assert "two locations" in refusal(UnsafeContentError, code, ask, f"{server.url}/a").message
+
+
 def test_what_is_an_archive_by_its_name_is_no_place_to_be_sent_on_from() -> None:
     with asking(replying("200 OK", ZIP, X_Terraform_Get="/other")) as (server, ask):
         assert read(ask(f"{server.url}/a.zip", Shape.ARCHIVE)) == ZIP

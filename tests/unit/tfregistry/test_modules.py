@@ -12,13 +12,15 @@ from getmodules.getters.registry import RegistryGetter
 from getmodules.model import PackageAddress, Pin
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
+from getmodules.ports import Credential
+from getmodules.redact import Secret
 from getmodules.tfregistry.host import RegistryHost
 from getmodules.tfregistry.modules import ModuleRegistry
 from getmodules.tfregistry.names import ModuleName
 from getmodules.versions import Constraint, Version
 from tests.contexts import a_context
-from tests.moduleregistry import MODULE, ModuleRegistry as Server, a_registry, versions
-from tests.refusals import refusal
+from tests.moduleregistry import MODULE, ModuleRegistry as Server, Reply, a_registry, document, versions
+from tests.refusals import refusal, words_of
 
 VPC = ModuleName.parse(MODULE)
 LIST = f"/v1/modules/{MODULE}/versions"
@@ -88,6 +90,35 @@ def test_a_build_is_asked_for_by_its_name(server: Server, registry: ModuleRegist
     path = f"/v1/modules/{MODULE}/1.0.0+build.2/download"
     assert registry.location(VPC, Version.parse("1.0.0+build.2")).address == f"{server.server.url}/packages/vpc.zip"
     assert server.paths[-1] == path
+
+
+TOKEN = "s3cr3t-t0ken"
+
+
+@pytest.fixture
+def known(server: Server, tmp_path: Path) -> Iterator[ModuleRegistry]:
+    """The registry, asked by somebody with a token, which it may send back."""
+    network = ClientNetwork(NetSettings(plain_http=frozenset({server.host})))
+    token = Credential(secret=Secret(TOKEN), found_in="a test")
+    context = a_context(tmp_path, network=network, credentials=lambda origin, path: token)
+    yield ModuleRegistry(RegistryHost(server.host, context), context)
+    network.close()
+
+
+@pytest.mark.parametrize("location", [f"/p/{TOKEN}/vpc.zip", f"https://h/x.zip?a={TOKEN}", f"./{TOKEN}"])
+@pytest.mark.parametrize("header", [True, False], ids=["in the header", "in the body"])
+def test_our_own_token_is_no_part_of_where_a_module_is(
+    server: Server, known: ModuleRegistry, location: str, header: bool
+) -> None:
+    said: Reply = ("204 No Content", b"", {"X_Terraform_Get": location})
+    server.replies[f"/v1/modules/{MODULE}/1.0.0/download"] = said if header else document({"location": location})
+    error = refusal(UnsafeContentError, "unsafe-content/elsewhere", known.location, VPC, Version.parse("1.0.0"))
+    assert TOKEN not in words_of(error)
+
+
+def test_our_own_token_is_no_part_of_a_version(server: Server, known: ModuleRegistry) -> None:
+    server.replies[LIST] = versions("1.0.0", f"2.0.0-{TOKEN}", f"3.0.0+{TOKEN}")
+    assert known.versions(VPC) == (Version.parse("1.0.0"),)
 
 
 def test_the_getter_never_brings_anything_itself(server: Server, tmp_path: Path) -> None:
