@@ -102,6 +102,7 @@ class Resumed:
 LENGTH = f"Content-Length: {len(ZIP)}"
 HALF = len(ZIP) // 2
 REST = ZIP[HALF:]
+SIZE = f"{len(ZIP):x}"
 CHUNKED = "Transfer-Encoding: chunked"
 CHUNK = b"%x\r\n%b\r\n" % (len(ZIP), ZIP)
 LOGIN = b"<!DOCTYPE html><title>Sign in</title>"
@@ -126,14 +127,21 @@ def _framing() -> Iterator[Fault]:
     for length in ("-5", "+5", "0x10", "1_0", "ten", "5;", "", "9" * 5_000, "²"):
         shown = length if len(length) < 10 else f"{len(length):,} digits"
         yield Fault(f"length {shown!r}", raw(head(f"Content-Length: {length}"), ZIP), **always)
+    for folded in (
+        "Transfer-Encoding:\r\n chunked",
+        "Transfer-Encoding: chunked\r\n ",
+        f"Content-Length:\r\n {len(ZIP)}",
+    ):
+        yield Fault(f"in two lines: {folded!r}", raw(head(folded), CHUNK, "0\r\n\r\n"), **always)
     for encoding in ("gzip, chunked", "xchunked", "gzip", "chunked, chunked", "chunked\r\nTransfer-Encoding: chunked"):
         answer = raw(head(f"Transfer-Encoding: {encoding}"), CHUNK, "0\r\n\r\n")
         yield Fault(f"transferred as {encoding!r}", answer, **always)
-    for size in ("zz", "", "5 5"):
-        answer = raw(head(CHUNKED), f"{size}\r\n", ZIP, "\r\n0\r\n\r\n")
-        yield Fault(f"chunk of {size!r}", answer, **always)
-    yield Fault("chunk of '-5'", raw(head(CHUNKED), "-5\r\n", ZIP, "\r\n0\r\n\r\n"), "network")
-    yield Fault("chunk of 40 digits", raw(head(CHUNKED), "f" * 40, "\r\n", ZIP), "network")
+    for written in ("zz", "", "5 5", "-5", "+{}", "0x{}", "0_{}", " {}", "{}\n"):
+        answer = raw(head(CHUNKED), written.format(SIZE), "\r\n", ZIP, "\r\n0\r\n\r\n")
+        yield Fault(f"chunk of {written!r}", answer, **always)
+    for end in ("", "\n\n", "XX", "\n"):
+        yield Fault(f"chunk that ends with {end!r}", raw(head(CHUNKED), CHUNK[:-2], end, "0\r\n\r\n"), "network")
+    yield Fault("chunk of 40 digits", raw(head(CHUNKED), "f" * 40, "\r\n", ZIP), **always)
     yield Fault("chunks without an end", raw(head(CHUNKED), CHUNK), "network")
     yield Fault("cut in a chunk", raw(head(CHUNKED), CHUNK[:HALF]), "network")
     yield Fault("chunk longer than it says", raw(head(CHUNKED), "5\r\nhello, world\r\n0\r\n\r\n"), "network")

@@ -6,53 +6,25 @@ import io
 import socket
 import threading
 from collections.abc import Callable
-from http.client import HTTPResponse, parse_headers
 from typing import Any
 
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import HeaderParsingError
-from urllib3.util.response import assert_header_parsing
 from urllib3.util.wait import wait_for_read
 
-from getmodules.errors import NetworkError
+from getmodules.net.framing import Response
 from getmodules.net.proxies import authorization
 from getmodules.turns import Turns
 
 #: Connections kept for each host: as many as run side by side.
 POOL_SIZE = 32
 
-#: Early hints and the like, before an answer: one is usual.
-_MOST_HINTS = 16
 #: So much is read before the others have their turn, however fast it comes: a server may send for ever.
 _IN_TURN_BYTES = 256 << 10
 
 #: Judges an address before it is connected to; raises to refuse it.
 AddressCheck = Callable[[str], None]
-
-
-class Response(HTTPResponse):
-    """Refuses headers that could not be read to their end.
-
-    urllib3 does not, and warns with the whole URL instead, whose query may be a signature.
-    """
-
-    def _read_status(self) -> tuple[str, int, str]:
-        """Of the answer itself: the standard library passes over one kind of those that come before it (100)."""
-        for _ in range(_MOST_HINTS):
-            version, status, reason = super()._read_status()  # type: ignore[misc]
-            if not 102 <= status <= 199:
-                return version, status, reason
-            parse_headers(self.fp)
-        raise NetworkError(f"the server announces its answer {_MOST_HINTS} times, and gives none")
-
-    def begin(self) -> None:
-        super().begin()
-        try:
-            assert_header_parsing(self.msg)
-        except HeaderParsingError:
-            raise NetworkError("the headers of the answer are broken, or end in the middle") from None
 
 
 class Adapter(HTTPAdapter):

@@ -83,7 +83,7 @@ class Answer:
             raise NetworkError(
                 "the answer announces its length twice", hint="the server or a proxy on the way is at fault"
             )
-        if encodings and (len(encodings) > 1 or encodings[0].strip().lower() != "chunked"):
+        if encodings and (len(encodings) > 1 or encodings[0].lower() != "chunked"):
             raise NetworkError(
                 f"the body is transferred as {self.shown(', '.join(encodings))!r}, which nobody asked for"
             )
