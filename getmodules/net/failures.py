@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from http.client import BadStatusLine, IncompleteRead, RemoteDisconnected, UnknownProtocol
 from typing import Any
 
 import requests
@@ -16,7 +17,14 @@ from getmodules.redact import printable, redact
 
 #: How http.client words the refusal of a proxy to connect us: the only place where its status is.
 _NO_TUNNEL = re.compile(r"Tunnel connection failed: (?P<status>\d{3})\b", re.ASCII)
-
+#: What the checks of a certificate are called by OpenSSL.
+_EXPIRED = 10
+_FOR_ANOTHER_HOST = (62, 64)
+#: What a server says who was shown no certificate, or not the right one.
+_REFUSES_US = re.compile(r"ALERT_(?:.*CERTIFICATE|UNKNOWN_CA)")
+#: How a body ends that is not all of it.
+_ENDS = (IncompleteRead, ConnectionError, ssl.SSLEOFError)
+TRY_AGAIN = "try again: the server, or something on the way, broke it off"
 
 #: What cannot be sent at all. Their texts quote what is wrong, which may be a token or a password of a proxy.
 _UNSENDABLE = (
@@ -27,32 +35,82 @@ _UNSENDABLE = (
 )
 
 
-def failure(error: BaseException) -> FetchError:
-    if any(isinstance(each, _UNSENDABLE) for each in _chain(error)):
+def failure(error: BaseException, mask: Callable[[str], str] = str) -> FetchError:
+    """``mask`` is for what a server said: it may be our own secrets."""
+    chain = tuple(_chain(error))
+    if any(isinstance(each, _UNSENDABLE) for each in chain):
         return NetworkError(
             "the request cannot be sent: its address, a header or the proxy has something in it that is not possible",
             hint="look at the host's name, at the token or password, and at the variables that name a proxy",
         )
-    said = printable(redact(_innermost(error)), 300)
-    tunnel = next(filter(None, (_NO_TUNNEL.match(str(each)) for each in _chain(error))), None)
+    tunnel = next(filter(None, (_NO_TUNNEL.match(str(each)) for each in chain)), None)
     if tunnel is not None:
         return _no_tunnel(tunnel["status"])
-    if _caused_by_certificate(error):
-        return NetworkError(
-            f"the server's certificate cannot be trusted: {said}",
-            part="certificate",
-            hint="for a private authority: --ca-file FILE, or SSL_CERT_FILE",
-        )
+    by_proxy = any(isinstance(each, urllib3.exceptions.ProxyError) for each in chain)
+    for each in chain:
+        if isinstance(each, ssl.SSLCertVerificationError):
+            return _untrusted(each, "the proxy" if by_proxy else "the server")
     timed_out = isinstance(error, (requests.Timeout, urllib3.exceptions.TimeoutError))
-    if timed_out or any(isinstance(each, TimeoutError) for each in _chain(error)):
+    if timed_out or any(isinstance(each, TimeoutError) for each in chain):
         return timeout("the server said nothing for too long")
-    whom, hint = "", "is the network there, and the host spelled right?"
-    if any(isinstance(each, urllib3.exceptions.ProxyError) for each in _chain(error)):
-        whom = " through a proxy"
+    return _not_http(chain) or _failed(chain, printable(redact(mask(_innermost(error))), 300), by_proxy)
+
+
+def broken_body(error: BaseException, mask: Callable[[str], str] = str) -> FetchError:
+    """The same of what came while a body was read: then the address and the network were right a moment ago."""
+    if any(isinstance(each, _ENDS) for each in _chain(error)):
+        return NetworkError("the connection ended in the middle of the body", hint=TRY_AGAIN)
+    return failure(error, mask)
+
+
+def _untrusted(error: ssl.SSLCertVerificationError, whose: str) -> NetworkError:
+    said = printable(redact(_innermost(error)), 300)
+    code = getattr(error, "verify_code", None)
+    if code == _EXPIRED:
+        what, hint = (
+            f"{whose}'s certificate has expired",
+            "its owner must renew it, unless this machine's clock is wrong",
+        )
+    elif code in _FOR_ANOTHER_HOST:
+        what, hint = (
+            f"{whose}'s certificate is for another host: {said}",
+            "is the address right, or is somebody in between?",
+        )
+    else:
+        what = f"{whose}'s certificate cannot be trusted: {said}"
+        hint = "for a private authority: --ca-file FILE, or SSL_CERT_FILE"
+    return NetworkError(what, part="certificate", hint=hint)
+
+
+def _not_http(chain: tuple[BaseException, ...]) -> NetworkError | None:
+    """Not with its words, which may be anything."""
+    odd = any(isinstance(each, (BadStatusLine, UnknownProtocol)) for each in chain)
+    if not odd or any(isinstance(each, RemoteDisconnected) for each in chain):
+        return None
+    return NetworkError(
+        "what answers there does not answer as a web server does", hint="is the port right, and http or https?"
+    )
+
+
+def _failed(chain: tuple[BaseException, ...], said: str, by_proxy: bool) -> NetworkError:
+    tls = next((each for each in chain if isinstance(each, ssl.SSLError)), None)
+    reason = getattr(tls, "reason", None) or ""
+    if by_proxy:
         hint = "is the proxy right that https_proxy, http_proxy or all_proxy names?"
-    elif any(isinstance(each, ssl.SSLError) for each in _chain(error)):
+        return NetworkError(f"the connection through a proxy failed: {said}", hint=hint)
+    if _REFUSES_US.search(reason):
+        return NetworkError(
+            f"the server wants a client's certificate that it accepts: {said}",
+            part="certificate",
+            hint="name it with --client-cert HOST=FILE",
+        )
+    if "HANDSHAKE_FAILURE" in reason:
+        hint = "does the server want a client's certificate (--client-cert HOST=FILE), or another version of TLS?"
+    elif tls is not None:
         hint = "does the server speak TLS at this port?"
-    return NetworkError(f"the connection{whom} failed: {said}", hint=hint)
+    else:
+        hint = "is the network there, and the host spelled right?"
+    return NetworkError(f"the connection failed: {said}", hint=hint)
 
 
 def _no_tunnel(status: str) -> FetchError:
@@ -75,13 +133,11 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             pending += [*current.args, getattr(current, "reason", None), current.__cause__, current.__context__]
 
 
-def _caused_by_certificate(error: BaseException) -> bool:
-    return any(isinstance(each, ssl.SSLCertVerificationError) for each in _chain(error))
-
-
 def _innermost(error: BaseException) -> str:
     """The operating system's or TLS's own words, below the layers of libraries."""
     for each in _chain(error):
         if isinstance(each, OSError) and each.strerror and not isinstance(each, requests.RequestException):
             return str(each.strerror)
+        if isinstance(each, RemoteDisconnected):
+            return "it was closed before an answer came"
     return str(error) or type(error).__name__

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import re
-from urllib.parse import quote, unquote_to_bytes
+from itertools import chain
+from urllib.parse import quote, unquote, unquote_to_bytes
 
 from getmodules.errors import AddressError, ConfigError
+from getmodules.net.masking import in_header
 from getmodules.patterns import pattern
 from getmodules.url import check_url
 
@@ -38,9 +40,22 @@ def _unusable(scheme: str) -> ConfigError:
 
 def authorization(proxy: str) -> dict[str, str]:
     """The header for a proxy that is :func:`usable`. The one of requests knows Latin-1 only."""
-    userinfo = proxy.partition("://")[2].rpartition("@")[0]
+    userinfo = _userinfo(proxy)
     if not userinfo:
         return {}
     user, _, password = userinfo.partition(":")
     pair = unquote_to_bytes(user) + b":" + unquote_to_bytes(password)
     return {"Proxy-Authorization": f"Basic {base64.b64encode(pair).decode()}"}
+
+
+def secrets_of(proxy: str) -> tuple[str, ...]:
+    """Its credentials, in all ways in which it may say them to us."""
+    userinfo = _userinfo(proxy)
+    if not userinfo:
+        return ()
+    shown = chain.from_iterable(map(in_header, authorization(proxy).values()))
+    return (userinfo, unquote(userinfo), userinfo.partition(":")[2], *shown)
+
+
+def _userinfo(proxy: str) -> str:
+    return proxy.partition("://")[2].rpartition("@")[0]

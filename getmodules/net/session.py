@@ -5,28 +5,27 @@ Everything that speaks HTTP goes through here: archives, registries, tokens.
 
 from __future__ import annotations
 
-import base64
 import random
 from collections.abc import Callable, Mapping
 from functools import partial
-from urllib.parse import quote, urljoin, urlsplit
+from itertools import chain
+from urllib.parse import urljoin, urlsplit
 
-from getmodules.errors import AddressError, FetchError, NetworkError, RateLimitedError, UnsafeContentError
+from getmodules.errors import AddressError, FetchError, NetworkError, UnsafeContentError
 from getmodules.net.body import SizedBody
 from getmodules.net.connections import AddressCheck
+from getmodules.net.masking import in_header, masked
 from getmodules.net.outcome import TRANSIENT, body_text, failed, retry_after
 from getmodules.net.reach import no_further_in_than
 from getmodules.net.settings import DEFAULT_PORTS
 from getmodules.net.wire import Answer, Wire, shown_host
 from getmodules.ports import Context, Origin
-from getmodules.redact import MASK, Secret
+from getmodules.redact import Secret
 from getmodules.url import check_url
 from getmodules.values import field, valueclass
 
 MAX_REDIRECTS = 10
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-#: Shorter ones would be masked within words everywhere, which tells more than it hides.
-_SHORTEST_SECRET = 4
 #: As long as servers themselves take a URL to be.
 _LONGEST_LOCATION = 8_192
 _REPLAYABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
@@ -51,21 +50,8 @@ class Grant:
 
     def mask(self, text: str) -> str:
         """``text`` without the secrets of the request, should a server send them back to us."""
-        for value in (*self.headers.values(), *(secret.reveal() for secret in self.in_body)):
-            # The last word: before it is the name of a scheme, which is no secret.
-            for secret in (value, *value.split()[-1:], *_basic_password(value)):
-                if len(secret) >= _SHORTEST_SECRET:
-                    text = text.replace(secret, MASK).replace(quote(secret, safe=""), MASK)
-        return text
-
-
-def _basic_password(value: str) -> tuple[str, ...]:
-    """What a ``Basic`` header says in clear, after decoding."""
-    scheme, _, encoded = value.partition(" ")
-    if scheme != "Basic":
-        return ()
-    pair = base64.b64decode(encoded).decode("utf-8", "replace")
-    return (pair, pair.partition(":")[2])
+        values = (*self.headers.values(), *(secret.reveal() for secret in self.in_body))
+        return masked(text, chain.from_iterable(map(in_header, values)))
 
 
 @valueclass
@@ -133,8 +119,7 @@ class Session:
     def _may_wait(self, wait: float | None, error: FetchError, context: Context) -> bool:
         if wait is None or (wait <= self.settings.longest_wait_seconds and wait < context.deadline.remaining()):
             return True
-        if isinstance(error, RateLimitedError):
-            error.hint = f"the server asks to wait for {_rounded(wait)}; {error.hint}"
+        error.hint = "; ".join(filter(None, (f"the server asks to wait for {_rounded(wait)}", error.hint)))
         return False
 
     def pause(self, attempt: int, wait: float | None, context: Context) -> None:

@@ -21,7 +21,9 @@ from getmodules.errors import ConfigError, FetchError, LimitExceededError, Netwo
 from getmodules.limits import MIB
 from getmodules.net.body import SizedBody, WatchedBody
 from getmodules.net.connections import Adapter, AddressCheck
-from getmodules.net.failures import failure
+from getmodules.net.failures import TRY_AGAIN, broken_body, failure
+from getmodules.net.masking import masked
+from getmodules.net.proxies import secrets_of
 from getmodules.net.reach import check_written_address
 from getmodules.net.settings import NetSettings
 from getmodules.net.watch import Guardian, Watch
@@ -116,7 +118,7 @@ class Answer:
             if self._watch.ended is not None:
                 raise self._watch.ended
             if self.length is not None and received != self.length:
-                raise NetworkError(f"the connection ended after {received:,} of {self.length:,} bytes")
+                raise NetworkError(f"the connection ended after {received:,} of {self.length:,} bytes", hint=TRY_AGAIN)
         finally:
             self.close()
 
@@ -124,7 +126,7 @@ class Answer:
         try:
             return bytes(self._response.raw.read1(PIECE_BYTES))
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-            raise self._watch.ended or failure(error) from error
+            raise self._watch.ended or broken_body(error, self.mask) from error
 
     def read(self, limit: int = SMALL_BODY_BYTES) -> bytes:
         """A body that must be small; read once, and kept."""
@@ -194,7 +196,10 @@ class Wire:
     ) -> Answer:
         """Send one request and take the headers of its answer. Raises ``NetworkError`` where none comes."""
         context.checkpoint()
-        is_direct = self.settings.proxy_for(url) is None
+        proxy = self.settings.proxy_for(url)
+        is_direct = proxy is None
+        if proxy is not None:
+            mask = _with_secrets(mask, secrets_of(proxy))
         if check_address is not None and not is_direct:
             check_written_address(_place(url)[1], check_address)
             check_address = None
@@ -226,7 +231,7 @@ class Wire:
                 raise watch.ended from None
             if isinstance(error, (requests.RequestException, urllib3.exceptions.HTTPError, OSError, UnicodeError)):
                 # Not ``from error``: what the libraries say has the whole URL in it, signatures and all.
-                raise self._unusable_file(url) or failure(error) from None
+                raise self._unusable_file(url) or failure(error, mask) from None
             raise
         finally:
             self._local.watch = self._local.check_address = None
@@ -266,6 +271,10 @@ class Wire:
 
     def close(self) -> None:
         self._adapter.close()
+
+
+def _with_secrets(mask: Mask, secrets: tuple[str, ...]) -> Mask:
+    return lambda text: masked(mask(text), secrets)
 
 
 def _prepared(method: str, url: str, headers: Mapping[str, str], body: Any) -> requests.PreparedRequest:

@@ -263,6 +263,7 @@ def echo(status: str, headers: tuple[str, ...]) -> Answer:
     [
         *(pytest.param(status, HARMLESS, id=status[:3]) for status in STATUSES),
         *(pytest.param("200 {}", (header,), id=header) for header in FRAMING),
+        pytest.param("{} OK", HARMLESS, id="instead of a status"),
     ],
 )
 def test_what_it_says_back_is_not_shown(place: Place, status: str, headers: tuple[str, ...]) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import socket
 import ssl
+from http.client import BadStatusLine, IncompleteRead, RemoteDisconnected, UnknownProtocol
 from typing import Any
 
 import pytest
 import requests
 import urllib3
 
-from getmodules.net.failures import failure
+from getmodules.net.failures import broken_body, failure
 from tests.refusals import words_of
 
 
@@ -20,6 +21,20 @@ def caused(outer: BaseException, cause: BaseException) -> BaseException:
 
 
 CERTIFICATE = ssl.SSLCertVerificationError(1, "certificate verify failed: self-signed certificate")
+
+
+def certificate(code: int) -> ssl.SSLCertVerificationError:
+    error = ssl.SSLCertVerificationError(1, "certificate verify failed: words")
+    error.verify_code = code
+    return error
+
+
+def alert(reason: str) -> ssl.SSLError:
+    error = ssl.SSLError(1, reason.lower())
+    error.reason = reason
+    return error
+
+
 REFUSED = ConnectionRefusedError(111, "Connection refused")
 NO_NAME = socket.gaierror(-2, "Name or service not known")
 
@@ -39,6 +54,16 @@ def pooled(reason: Exception) -> requests.ConnectionError:
         pytest.param(requests.exceptions.SSLError(CERTIFICATE), "network/certificate", "self-signed", id="certificate"),
         pytest.param(caused(OSError("x"), CERTIFICATE), "network/certificate", "self-signed", id="as a cause"),
         pytest.param(ssl.SSLError(1, "wrong version number"), "network", "wrong version", id="TLS, but no certificate"),
+        pytest.param(pooled(certificate(10)), "network/certificate", "has expired", id="expired"),
+        pytest.param(pooled(certificate(62)), "network/certificate", "another host", id="of another host"),
+        pytest.param(pooled(certificate(64)), "network/certificate", "another host", id="of another address"),
+        pytest.param(
+            pooled(alert("TLSV13_ALERT_CERTIFICATE_REQUIRED")), "network/certificate", "a client's", id="wants one"
+        ),
+        pytest.param(pooled(alert("TLSV1_ALERT_UNKNOWN_CA")), "network/certificate", "a client's", id="wants another"),
+        pytest.param(pooled(BadStatusLine("x")), "network", "as a web server", id="no HTTP"),
+        pytest.param(pooled(UnknownProtocol("HTTP/2.0")), "network", "as a web server", id="another HTTP"),
+        pytest.param(pooled(RemoteDisconnected("x")), "network", "closed before an answer", id="no answer"),
         pytest.param(requests.ReadTimeout(), "network/timeout", "nothing for too long", id="requests' timeout"),
         pytest.param(urllib3.exceptions.TimeoutError(), "network/timeout", "nothing", id="urllib3's timeout"),
         pytest.param(pooled(TimeoutError("x")), "network/timeout", "nothing", id="the system's timeout"),
@@ -64,12 +89,49 @@ def test_a_failure(error: BaseException, code: str, said: str) -> None:
         pytest.param(pooled(REFUSED), "host spelled right", id="the host"),
         pytest.param(pooled(urllib3.exceptions.ProxyError("no proxy", REFUSED)), "https_proxy", id="the proxy"),
         pytest.param(pooled(ssl.SSLError(1, "wrong version number")), "speak TLS", id="no TLS"),
+        pytest.param(
+            pooled(alert("SSLV3_ALERT_HANDSHAKE_FAILURE")), "--client-cert", id="refused, for what reason ever"
+        ),
+        pytest.param(pooled(alert("TLSV13_ALERT_CERTIFICATE_REQUIRED")), "--client-cert", id="wants a certificate"),
+        pytest.param(pooled(certificate(10)), "clock", id="expired"),
+        pytest.param(pooled(certificate(62)), "address right", id="another host's certificate"),
+        pytest.param(pooled(certificate(20)), "--ca-file", id="nobody's certificate"),
     ],
 )
 def test_the_hint_is_about_what_failed(error: BaseException, said: str) -> None:
     made = failure(error)
     assert said in (made.hint or "")
     assert ("through a proxy" in made.message) == (said == "https_proxy")
+
+
+def test_a_proxy_s_certificate_is_no_server_s() -> None:
+    made = failure(pooled(urllib3.exceptions.ProxyError("Unable to connect to proxy", certificate(20))))
+    assert made.message.startswith("the proxy's certificate")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(urllib3.exceptions.ProtocolError("Connection broken", IncompleteRead(b"")), id="chunks"),
+        pytest.param(urllib3.exceptions.ProtocolError("Connection broken", ConnectionResetError(104, "x")), id="reset"),
+        pytest.param(urllib3.exceptions.SSLError(ssl.SSLEOFError(8, "EOF occurred")), id="TLS"),
+    ],
+)
+def test_a_body_that_ends_in_the_middle_is_no_matter_of_the_host_s_name(error: Exception) -> None:
+    made = broken_body(error)
+    assert (made.code, made.message) == ("network", "the connection ended in the middle of the body")
+    assert "try again" in (made.hint or "")
+
+
+def test_a_body_may_fail_as_everything_else_does() -> None:
+    assert broken_body(urllib3.exceptions.ReadTimeoutError(None, "", "")).code == "network/timeout"  # type: ignore[arg-type]
+
+
+def test_what_a_server_says_is_masked() -> None:
+    made = failure(
+        requests.ConnectionError("as the server says: hunter2"), lambda text: text.replace("hunter2", "****")
+    )
+    assert made.message.endswith("as the server says: ****")
 
 
 def test_causes_in_a_circle_end() -> None:

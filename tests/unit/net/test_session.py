@@ -93,6 +93,13 @@ def test_a_retry_after_that_is_a_date() -> None:
     assert len(received) == 4
 
 
+@pytest.mark.parametrize("said", ["503 Unavailable", "408 Late", "429 Too Many"])
+def test_a_wait_that_is_too_long_is_told(said: str) -> None:
+    error, received = ask(status(said, Retry_After="300"))
+    assert len(received) == 1
+    assert error.hint.startswith("the server asks to wait for about 5 minutes")
+
+
 def test_what_cannot_be_repeated_is_not() -> None:
     error, received = ask(lambda connection, _: connection.reset(), method="POST", body=b"x")
     assert (error.code, len(received)) == ("network", 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import logging
 import socket
 import ssl
 import threading
@@ -166,6 +167,28 @@ def test_a_proxy_that_does_not_connect_us(status: str, kind: type[FetchError], c
         assert len(proxy.received) == requests
         assert "proxy" in error.message
         assert "hunter3" not in words_of(error)
+
+
+@pytest.mark.parametrize(
+    ("status", "where"),
+    [("407 {}", ""), ("500 {}", ""), ("302 Found", "ftp://x/{}"), ("200 {}", ""), ("{}", "")],
+)
+@pytest.mark.parametrize("said", ["hunter/2", "hunter%2F2", "ada:hunter/2", "YWRhOmh1bnRlci8y"])
+def test_what_a_proxy_says_of_its_own_credentials_is_not_shown(
+    status: str, where: str, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="getmodules")
+
+    def answer(connection: Connection, _: Received) -> bool:
+        body = f"no {said}".encode()
+        return connection.reply(status.format(said), body, Location=where.format(said), Content_Encoding=said)
+
+    with serving(answer) as proxy, behind(proxy, "ada:hunter%2F2@") as network:
+        with pytest.raises(GetModulesError) as caught:
+            get(network, "http://registry.example/x")
+        assert proxy.received
+    assert said not in words_of(caught.value)
+    assert said not in caplog.text
 
 
 @pytest.mark.parametrize("url", ["http://registry.example/x?path-s3cr3t", "https://registry.example/x?path-s3cr3t"])
