@@ -115,7 +115,7 @@ def resumed(name: str, *headers: str, body: bytes = REST, asked: int = TRIES, co
 
 def _framing() -> Iterator[Fault]:
     always = {"code": "network", "asked": TRIES}
-    yield Fault("truncated", raw(head(LENGTH), ZIP[:HALF]), "network")
+    yield Fault("truncated", raw(head(LENGTH), ZIP[:HALF]), **always)
     yield Fault("truncated for ever", raw(head(LENGTH, 'ETag: "1"'), ZIP[:HALF]), **always)
     yield Fault("one byte for each request", byte_by_byte, **always)
     yield Fault("cut at once", raw(head(LENGTH, 'ETag: "1"')), **always)
@@ -140,11 +140,11 @@ def _framing() -> Iterator[Fault]:
         answer = raw(head(CHUNKED), written.format(SIZE), "\r\n", ZIP, "\r\n0\r\n\r\n")
         yield Fault(f"chunk of {written!r}", answer, **always)
     for end in ("", "\n\n", "XX", "\n"):
-        yield Fault(f"chunk that ends with {end!r}", raw(head(CHUNKED), CHUNK[:-2], end, "0\r\n\r\n"), "network")
+        yield Fault(f"chunk that ends with {end!r}", raw(head(CHUNKED), CHUNK[:-2], end, "0\r\n\r\n"), **always)
     yield Fault("chunk of 40 digits", raw(head(CHUNKED), "f" * 40, "\r\n", ZIP), **always)
-    yield Fault("chunks without an end", raw(head(CHUNKED), CHUNK), "network")
-    yield Fault("cut in a chunk", raw(head(CHUNKED), CHUNK[:HALF]), "network")
-    yield Fault("chunk longer than it says", raw(head(CHUNKED), "5\r\nhello, world\r\n0\r\n\r\n"), "network")
+    yield Fault("chunks without an end", raw(head(CHUNKED), CHUNK), **always)
+    yield Fault("cut in a chunk", raw(head(CHUNKED), CHUNK[:HALF]), **always)
+    yield Fault("chunk longer than it says", raw(head(CHUNKED), "5\r\nhello, world\r\n0\r\n\r\n"), **always)
     yield Fault("endless chunk size", raw(head(CHUNKED), "0" * 100_000), **always)
     yield Fault("gzip", replying("200 OK", ZIP, Content_Encoding="gzip"), **always)
     yield Fault("identity, gzip", replying("200 OK", ZIP, Content_Encoding="identity, gzip"), **always)
@@ -177,13 +177,13 @@ def _time_and_amount() -> Iterator[Fault]:
     yield Fault("infinite", repeated(head(), bytes(1 << 16)), **little)
     yield Fault("infinite chunks", repeated(head(CHUNKED), b"4000\r\n" + bytes(0x4000) + b"\r\n"), **little)
     yield Fault("a length of a tebibyte", repeated(head(f"Content-Length: {1 << 40}"), bytes(1 << 16)), **little)
-    yield Fault("slow body", repeated(head(LENGTH), "x", 0.05), **{**hasty, "asked": 1})
+    yield Fault("slow body", repeated(head(LENGTH), "x", 0.05), **hasty)
     yield Fault("slow body that can be resumed", repeated(head(LENGTH, 'ETag: "1"'), "x", 0.05), **hasty)
     yield Fault("slow headers", repeated("HTTP/1.1 200 OK\r\nX: ", "x", 0.05), **hasty)
     yield Fault("slow lines of headers", repeated("HTTP/1.1 200 OK\r\n", "X: y\r\n", 0.05), **hasty)
     yield Fault("silent", silent, **hasty)
     yield Fault("silent after the headers", raw(head(LENGTH), end="open"), **hasty)
-    yield Fault("silent in the body", raw(head(LENGTH), ZIP[:HALF], end="open"), **{**hasty, "asked": 1})
+    yield Fault("silent in the body", raw(head(LENGTH), ZIP[:HALF], end="open"), **hasty)
     yield Fault("endless 100 Continue", repeated("", "HTTP/1.1 100 Continue\r\n\r\n"), **hasty)
     hints = "HTTP/1.1 103 Hints\r\nLink: </x>\r\n\r\n"
     yield Fault("endless 103 Early Hints", repeated("", hints, 0.01), "network", TRIES)

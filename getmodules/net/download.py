@@ -2,15 +2,19 @@
 
 The consumer hashes the whole, so a resumed body must be the same body. A server that resumes with exactly the
 range that was asked for is believed; one that starts over must call it the same, and its beginning is compared.
+Where it has no name for it that promises the same bytes, as forges have none for archives that they make when they are
+asked, no range is asked for: it starts over, and all that came before must come again.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 
 from getmodules.errors import NetworkError
+from getmodules.net.outcome import http_date
 from getmodules.net.session import Session
 from getmodules.net.wire import Answer
 from getmodules.ports import Context
@@ -20,6 +24,8 @@ _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)", re.ASCII)
 _PROGRESS_BYTES = 1 << 20
 #: How much of a body that starts over is compared. To sum up all of it would take as long as to receive it.
 _COMPARED_BYTES = 1 << 20
+#: Without a validator nothing else says that it is the same body.
+_ALL_OF_IT = sys.maxsize
 
 
 #: Sends the request with these headers besides its own, and gives its answer.
@@ -40,11 +46,12 @@ class Download:
         self._context = context
         self._immutable = immutable
         self._answer: Answer | None = first
-        self._validator = _if_range(first) if first else None
-        self._size = first.length if first else None
         self._received = 0
-        #: What is immutable has a digest, which the consumer checks.
-        self._beginning = _Beginning(0 if immutable else _COMPARED_BYTES)
+        self._validator: str | None = None
+        self._size: int | None = None
+        self._beginning = _Beginning(0)
+        if first is not None:
+            self._get_to_know(first)
 
     def __iter__(self) -> Iterator[bytes]:
         attempt = 1
@@ -55,13 +62,23 @@ class Download:
                 yield from self._keep(pieces)
                 return
             except NetworkError as error:
-                if self._received - before >= _PROGRESS_BYTES:
+                if self._received - before >= _PROGRESS_BYTES and self._can_ask_for_the_rest:
                     attempt = 1  # it moves on: only tries in vain are counted
                 if attempt >= self._session.settings.tries or not self._may_resume(error):
                     raise
                 self._session.pause(attempt, None, self._context)
                 attempt += 1
                 pieces = self._rest()
+
+    def _get_to_know(self, answer: Answer) -> None:
+        self._size, self._validator = answer.length, _if_range(answer)
+        compared = _ALL_OF_IT if self._validator is None else _COMPARED_BYTES
+        # What is immutable has a digest, which the consumer checks.
+        self._beginning = _Beginning(0 if self._immutable else compared)
+
+    @property
+    def _can_ask_for_the_rest(self) -> bool:
+        return self._received > 0 and (self._immutable or self._validator is not None)
 
     def close(self) -> None:
         if self._answer is not None:
@@ -76,25 +93,23 @@ class Download:
     def _may_resume(self, error: NetworkError) -> bool:
         if self._answer is None:
             return False  # no request got through, and the session has tried often enough
-        if self._context.deadline.remaining() <= 0 or self._context.cancelled.is_set():
-            return False
-        return self._immutable or self._validator is not None or self._received == 0
+        return self._context.deadline.remaining() > 0 and not self._context.cancelled.is_set()
 
     def _rest(self) -> Iterator[bytes]:
         """What is still missing. Asked for when it is iterated over, so that its failures count as tries."""
         headers = {}
-        if self._received:
+        if self._can_ask_for_the_rest:
             headers["Range"] = f"bytes={self._received}-"
             if self._validator is not None:
                 headers["If-Range"] = self._validator
         self._answer = None
         self._answer = answer = self._send(headers)
-        if self._received and answer.status == 206:
+        if headers and answer.status == 206:
             self._check_range(answer)
             yield from answer.pieces()
         elif answer.status == 200:
             if not self._received:
-                self._size, self._validator = answer.length, _if_range(answer)
+                self._get_to_know(answer)
             yield from self._after_prefix(answer)
         else:
             answer.close()
@@ -153,13 +168,17 @@ def _changed() -> NetworkError:
 def strong_validator(answer: Answer) -> tuple[str, str] | None:
     """A header that promises equality byte for byte, and its value: an entity tag, or a date where there is none.
 
-    Weak tags promise less.
+    Weak tags promise less; and so does the date of a change in the very second of the answer, in which there may be
+    another one (RFC 9110, 8.8.2.2).
     """
     tag = answer.headers.get("ETag", "")
     if tag:
         return ("ETag", tag) if tag.startswith('"') else None
-    date = answer.headers.get("Last-Modified")
-    return ("Last-Modified", date) if date else None
+    date = answer.headers.get("Last-Modified", "")
+    changed, answered = http_date(date), http_date(answer.headers.get("Date", ""))
+    if changed is None or answered is None or answered - changed < 1:
+        return None
+    return ("Last-Modified", date)
 
 
 def _if_range(answer: Answer) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 from getmodules.errors import AuthenticationError, FetchError, NetworkError, NotFoundError, RateLimitedError
@@ -43,7 +44,14 @@ def retry_after(answer: Answer) -> float | None:
     value = answer.headers.get("Retry-After", "").strip()
     if value.isascii() and value.isdigit():
         return float(value[:9])
+    moment = http_date(value)
+    return None if moment is None else max(0.0, moment - time.time())
+
+
+def http_date(text: str) -> float | None:
+    """The moment, in seconds; ``None`` for what is no date. One of the three forms has no zone, and means UTC."""
     try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+        found = parsedate_to_datetime(text)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
     except (ValueError, TypeError, OverflowError):
         return None

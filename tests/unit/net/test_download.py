@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Mapping
+from email.utils import formatdate
 from typing import Any
 
 import pytest
@@ -121,12 +122,76 @@ def test_a_body_that_starts_over_and_ends_before_where_it_was_cut_is_refused() -
 
 
 @pytest.mark.parametrize("tag", [None, 'W/"weak"'])
-def test_without_a_strong_validator_nothing_is_resumed(tag: str | None) -> None:
-    server = Flaky(tag=tag)
+def test_without_a_strong_validator_it_starts_over(tag: str | None) -> None:
+    server = Flaky(tag=tag, cuts=2)
+    assert download(server) == BODY
+    assert server.ranges == [(None, None)] * 3
+
+
+def moment(seconds: int) -> str:
+    return formatdate(1_700_000_000 + seconds, usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("headers", "named"),
+    [
+        pytest.param({"Last_Modified": moment(0), "Date": moment(1)}, True, id="a second before"),
+        pytest.param({"Last_Modified": moment(0), "Date": moment(0)}, False, id="in the same second"),
+        pytest.param({"Last_Modified": moment(9), "Date": moment(0)}, False, id="later"),
+        pytest.param({"Last_Modified": moment(0)}, False, id="no date to compare"),
+        pytest.param({"Last_Modified": "yesterday", "Date": moment(1)}, False, id="no date"),
+    ],
+)
+def test_a_date_names_a_body_that_could_not_change_again_in_the_same_second(
+    headers: dict[str, str], named: bool
+) -> None:
+    asked: list[tuple[str | None, str | None]] = []
+
+    def answer(connection: Connection, request: Received) -> bool:
+        asked.append((request.headers.get("Range"), request.headers.get("If-Range")))
+        if len(asked) > 1:
+            return connection.reply("200 OK", b"0123456789", **headers)
+        connection.reply("200 OK", b"01234", **{"Content_Length": "10", **headers})
+        return False
+
+    assert download(answer) == b"0123456789"
+    assert asked[1] == (("bytes=5-", headers["Last_Modified"]) if named else (None, None))
+
+
+def replaced(position: int) -> Answer:
+    """A file of three mebibytes, of which another version with one other byte is there from the second request on."""
+    first = bytes(3 << 20)
+    second = first[:position] + b"x" + first[position + 1 :]
+    requests: list[Received] = []
+
+    def answer(connection: Connection, request: Received) -> bool:
+        requests.append(request)
+        connection.send(f"HTTP/1.1 200 OK\r\nContent-Length: {len(first)}\r\n\r\n")
+        if len(requests) > 1:
+            connection.send(second)
+            return True
+        connection.send(first[: 2 << 20])
+        return False
+
+    return answer
+
+
+def test_of_two_bodies_nothing_is_made() -> None:
+    """All that came before is compared; what follows it is of one answer, with its beginning."""
+    with pytest.raises(GetModulesError) as caught:
+        download(replaced((2 << 20) - 1))
+    assert (caught.value.code, "changed" in caught.value.message) == ("network", True)
+    assert download(replaced(2 << 20))[2 << 20 :].startswith(b"x")
+
+
+def test_starting_over_is_not_done_for_ever() -> None:
+    """Each time everything is sent again, so that going on is no reason to try more often."""
+    large = bytes(range(256)) * (6 << 12)
+    server = Flaky(cuts=10, body=large, tag=None)
     with pytest.raises(GetModulesError) as caught:
         download(server)
     assert caught.value.code == "network"
-    assert len(server.ranges) == 1
+    assert len(server.ranges) == QUICK.tries
 
 
 def test_what_is_immutable_needs_no_validator() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,7 @@ from getmodules.errors import (
     NotFoundError,
     RateLimitedError,
 )
-from getmodules.net.outcome import TRANSIENT, body_text, failed, retry_after
+from getmodules.net.outcome import TRANSIENT, body_text, failed, http_date, retry_after
 from getmodules.net.settings import NetSettings
 from getmodules.net.wire import Answer, Wire
 from tests.contexts import a_context
@@ -111,6 +112,17 @@ def test_how_long_to_wait(value: str | int, least: float, most: float) -> None:
         wait = retry_after(answer)
     assert wait is not None
     assert least <= wait <= most
+
+
+def test_a_date_without_a_zone_is_in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest of the three forms, which nothing sends and everything must read."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        assert http_date("Sun Nov  6 08:49:37 1994") == http_date("Sun, 06 Nov 1994 08:49:37 GMT") == 784111777
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 @pytest.mark.parametrize(

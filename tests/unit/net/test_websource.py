@@ -283,12 +283,18 @@ def test_the_repository_behind_a_page_that_is_not_there() -> None:
 # ------------------------------------------------------------------------------------------ does it still hold
 
 
+THEN = "Mon, 01 Jan 2024 00:00:00 GMT"
+
+
 @pytest.mark.parametrize(
     ("headers", "validator"),
     [
         pytest.param({"ETag": '"v1"'}, {"ETag": '"v1"'}, id="strong tag"),
         pytest.param({"ETag": '"v1"', "Last_Modified": "now"}, {"ETag": '"v1"'}, id="a tag beats a date"),
-        pytest.param({"Last_Modified": "now"}, {"Last-Modified": "now"}, id="date"),
+        pytest.param(
+            {"Last_Modified": THEN, "Date": "Mon, 01 Jan 2024 00:00:01 GMT"}, {"Last-Modified": THEN}, id="date"
+        ),
+        pytest.param({"Last_Modified": THEN, "Date": THEN}, {}, id="a date that may be that of two files"),
         pytest.param({"ETag": 'W/"v1"', "Last_Modified": "now"}, {}, id="weak tag"),
         pytest.param({"ETag": '"' + "x" * 2000 + '"'}, {}, id="a tag without end"),
         pytest.param({"ETag": '"abcdef"'}, {}, id="a secret of ours"),
