@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 
 from getmodules.errors import UnsupportedContentError
+from getmodules.net.terraformget import HTML_TYPES
 from getmodules.patterns import pattern
 from getmodules.url import Url
 
 #: No archive begins in this way: its first bytes are a number, or the name of a file.
-_MARKUP = pattern(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype|!--|\?xml|html|head|body|title|script)", re.IGNORECASE)
+_MARKUP = pattern(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype|!--|\?xml|html|head|body|title|meta|script)", re.IGNORECASE)
+#: No text has these, and every archive soon does.
+_BINARY = pattern(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _OBJECT = pattern(rb"(?:\xef\xbb\xbf)?\s*+[\[{]")
 _TEXT = pattern(r"text/.*|application/(?:(?:.+\+)?(?:json|xml)|xhtml\+xml)", re.IGNORECASE)
 
@@ -30,6 +33,8 @@ def is_page(beginning: bytes, media_type: str | None) -> bool:
     """Whether a body that begins so is something to read, whatever its name says."""
     if _MARKUP.match(beginning):
         return True
+    if media_type in HTML_TYPES and beginning:
+        return _BINARY.search(beginning) is None
     return media_type is not None and _TEXT.fullmatch(media_type) is not None and _OBJECT.match(beginning) is not None
 
 

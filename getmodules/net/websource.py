@@ -26,8 +26,8 @@ from getmodules.ports import Context
 from getmodules.url import check_url
 from getmodules.values import replace
 
-#: How much of a body shows whether it is a page.
-_BEGINNING = 64
+#: How much of a body shows whether it is a page: as much as the least that any archive begins with.
+_BEGINNING = 512
 _LONGEST_VALIDATOR = 1_024
 
 
@@ -68,6 +68,8 @@ class WebSource:
                 answer.close()
                 return Unchanged()
             if answer.status != 200:
+                if self._context.shape is not Shape.FILE and _is_html(answer):
+                    raise self._page(answer)
                 raise NetworkError(f"{shown_host(answer.url)} answered {answer.status}, which brings no file")
             return self._blob(answer)
         except BaseException:
@@ -102,7 +104,7 @@ class WebSource:
 
     def _elsewhere(self, answer: Answer) -> Elsewhere | None:
         location = location_in_headers(answer) or None
-        if location is None and answer.status == 200 and _bare_type(answer).lower() in HTML_TYPES:
+        if location is None and answer.status == 200 and _is_html(answer):
             page = answer.read_some(PAGE_BYTES).decode("utf-8", "replace")
             location = location_in_page(page)
             if location is None:
@@ -148,6 +150,10 @@ def _validator(answer: Answer) -> Mapping[str, str]:
 
 def _bare_type(answer: Answer) -> str:
     return answer.headers.get("Content-Type", "").partition(";")[0].strip()
+
+
+def _is_html(answer: Answer) -> bool:
+    return _bare_type(answer).lower() in HTML_TYPES
 
 
 def _media_type(answer: Answer) -> str | None:

@@ -54,6 +54,10 @@ def test_the_subdirectory_that_was_wanted_stays() -> None:
         pytest.param(b'{"error": 1}', "application/zip", False, id="a tar may begin so"),
         pytest.param(b"", "text/html", False, id="nothing"),
         pytest.param(ZIP[:64], "text/html", False, id="an archive, and the server says html"),
+        pytest.param(b"Please log in first", "text/html", True, id="html, and no markup"),
+        pytest.param(b"Not allowed", "text/plain", False, id="text, as a tar may begin"),
+        pytest.param(b'<meta http-equiv="refresh" content="0">', None, True, id="a page that leads on"),
+        pytest.param(b"a.tf" + bytes(96) + b"0000644\0", "text/html", False, id="a tar, and the server says html"),
         pytest.param(b"<main.tf\0", "application/x-tar", False, id="a name"),
     ],
 )

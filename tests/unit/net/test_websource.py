@@ -123,11 +123,7 @@ def test_our_own_secrets_are_no_part_of_an_address_that_is_shown(location: str, 
 
 
 @pytest.mark.parametrize(
-    ("second", "code"),
-    [
-        pytest.param("https://h/a.zip ", None, id="the same"),
-        pytest.param("https://h/b.zip", "unsafe-content/elsewhere", id="another"),
-    ],
+    ("second", "code"), [("https://h/a.zip ", None), ("https://h/b.zip", "unsafe-content/elsewhere")]
 )
 def test_a_location_that_is_named_twice(second: str, code: str | None) -> None:
     lines = ("HTTP/1.1 204 No Content", "X-Terraform-Get: https://h/a.zip", f"X-Terraform-Get: {second}", "", "")
@@ -201,6 +197,14 @@ def test_a_page_where_an_archive_was_wanted(shape: Shape, media_type: str) -> No
             UnsupportedContentError, "unsupported-content/web-page", lambda: read(ask(f"{server.url}/a", shape))
         )
         assert media_type.partition(";")[0] in error.message
+
+
+@pytest.mark.parametrize("shape", [Shape.PACKAGE, Shape.ARCHIVE])
+def test_a_page_with_another_success_than_200(shape: Shape) -> None:
+    with asking(replying("203 Other", PAGE, Content_Type="text/html; charset=utf-8")) as (server, ask):
+        error = refusal(UnsupportedContentError, "unsupported-content/web-page", ask, f"{server.url}/a", shape)
+        assert "Content-Type: text/html" in error.message
+        refusal(NetworkError, "network", ask, f"{server.url}/a", Shape.FILE)
 
 
 def test_a_page_that_comes_byte_by_byte() -> None:
