@@ -92,7 +92,8 @@ def arrive(request: Request, recall: Recall, claims: ExitStack, context: Context
         else:
             context.phase(Phase.DOWNLOADING)
             here = journey.context(context, catalog, validator=partial(recall.validator, journey))
-            fetched = journey.getter(catalog).fetch(pin, wants, here)
+            with journey.told():
+                fetched = journey.getter(catalog).fetch(pin, wants, here)
         if isinstance(fetched, Unchanged):
             known, fetched = recall.unchanged(journey)
         if not isinstance(fetched, Elsewhere):

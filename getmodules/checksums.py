@@ -7,13 +7,15 @@ from getmodules.errors import VerificationError
 from getmodules.patterns import pattern
 from getmodules.redact import printable
 
-_GNU = pattern(r"\\?(?P<hex>[0-9A-Fa-f]{32,128}) [ *](?P<name>.+)")
+#: Two characters before the name, or one as some tools of BSD write it; coreutils read both.
+_GNU = pattern(r"\\?(?P<hex>[0-9A-Fa-f]{32,128})[ \t][ *]?(?P<name>.+)")
 _BSD = pattern(r"(?P<algorithm>[A-Za-z0-9-]+) ?\((?P<name>.+)\) ?= ?(?P<hex>[0-9A-Fa-f]{32,128})")
 
 
 def checksum_for(text: str, file_name: str) -> Digest:
-    """The strongest checksum that ``text`` has for ``file_name``; two that disagree are none."""
+    """The strongest checksum that ``text`` has for ``file_name``; two that disagree are none. Errors say "it"."""
     found: dict[str, set[str]] = {}
+    text = text.removeprefix("\ufeff")  # a mark that editors of Windows put before a text
     for line in text.splitlines():
         digest = _digest(line.strip(), file_name)
         if digest is not None:
@@ -22,13 +24,17 @@ def checksum_for(text: str, file_name: str) -> Digest:
         digests = found.get(algorithm, set())
         if len(digests) > 1:
             raise VerificationError(
-                f"the checksum file has two {algorithm} checksums for {printable(file_name)!r}",
+                f"it has two {algorithm} checksums for {printable(file_name)!r}",
                 hint=f"find out which is right, and write checksum={algorithm}:HEX",
             )
         if digests:
             return Digest(algorithm, digests.pop())
+    if text.lstrip().startswith("<"):
+        raise VerificationError(
+            f"it is a web page, and has no checksum for {printable(file_name)!r}", hint="does its server want a login?"
+        )
     raise VerificationError(
-        f"the checksum file has no checksum for {printable(file_name)!r}",
+        f"it has no checksum for {printable(file_name)!r}",
         hint="lines are written 'HEX  NAME' (GNU) or 'SHA256 (NAME) = HEX' (BSD); the name must be the archive's",
     )
 

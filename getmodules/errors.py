@@ -78,6 +78,13 @@ class GetModulesError(Exception):
             self.add_note(f"hint: {hint}")  # Python shows it below a traceback
         return self
 
+    def within(self, where: str) -> GetModulesError:
+        """Say where it happened, where that is not what was asked for."""
+        if where not in self.message:
+            self.message = f"{where}: {self.message}"
+            self.args = (self.message,)
+        return self
+
     def brought_by(self, plugin: str) -> GetModulesError:
         """Say whose plugin brought what this is about: the fault may be theirs, and no message names them."""
         if plugin not in self.message:

@@ -7,7 +7,7 @@ from getmodules.catalog import Catalog
 from getmodules.checksums import checksum_for
 from getmodules.detection import detect
 from getmodules.digest import Digest
-from getmodules.errors import AddressError, UnsupportedContentError
+from getmodules.errors import AddressError, GetModulesError, UnsupportedContentError
 from getmodules.journey import Journey, resolve
 from getmodules.limits import MIB
 from getmodules.model import Blob, Elsewhere, Shape
@@ -39,21 +39,27 @@ def _look_up(arguments: Arguments, journey: Journey, catalog: Catalog, context: 
     start = Journey(
         package=detect(checksum, catalog).address.package, check_address=journey.check_address, home=journey.home
     )
-    return checksum_for(_fetch_text(start, checksum, catalog, context), journey.file_name)
+    try:
+        return checksum_for(_fetch_text(start, catalog, context), journey.file_name)
+    except GetModulesError as error:
+        # It may be on another server than the package, and fail in the same words.
+        error.within(f"the checksum file {printable(redact_address(checksum))!r}")
+        raise
 
 
-def _fetch_text(journey: Journey, source: str, catalog: Catalog, context: Context) -> str:
+def _fetch_text(journey: Journey, catalog: Catalog, context: Context) -> str:
     while True:
         journey, pin = resolve(journey, catalog, context)
         here = replace(journey.context(context, catalog), shape=Shape.FILE)
-        fetched = journey.getter(catalog).fetch(pin, (), here)
+        with journey.told():
+            fetched = journey.getter(catalog).fetch(pin, (), here)
         if isinstance(fetched, Elsewhere):
             journey = journey.onward(fetched, catalog)
             continue
-        shown = printable(redact_address(source))
         if not isinstance(fetched, Blob):
-            raise AddressError(f"the checksum file {shown!r} is a directory", hint="checksum=file: names one file")
+            raise AddressError("it is a directory", hint="checksum=file: names one file")
         try:
-            return read_small(fetched, CHECKSUM_FILE_BYTES, context).decode("utf-8")
+            with journey.told():
+                return read_small(fetched, CHECKSUM_FILE_BYTES, context).decode("utf-8")
         except UnicodeDecodeError:
-            raise UnsupportedContentError(f"the checksum file {shown!r} is not text") from None
+            raise UnsupportedContentError("it is not text") from None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from posixpath import basename
 from typing import Any
 from urllib.parse import unquote
@@ -14,7 +15,7 @@ from getmodules.boundgetter import BoundGetter
 from getmodules.catalog import Catalog
 from getmodules.detection import detect_elsewhere
 from getmodules.digest import Digest
-from getmodules.errors import AddressError, FetchError, UnsafeContentError
+from getmodules.errors import AddressError, FetchError, GetModulesError, UnsafeContentError
 from getmodules.model import CORE_ARGUMENTS, Demand, Elsewhere, ModuleAddress, PackageAddress, Pin, Shape
 from getmodules.plugins import attributed
 from getmodules.ports import Context
@@ -77,6 +78,16 @@ class Journey:
         own = self.package.arguments.only(*CORE_ARGUMENTS).items_typed
         return pin.package.with_arguments(merge_arguments(pin.package.arguments.items_typed, own))
 
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Errors say where they happened, where nobody asked for it: the address that they are about does not."""
+        try:
+            yield
+        except GetModulesError as error:
+            if self.hops:
+                error.within(f"sent on to {self.for_getter.display()}")
+            raise
+
     def with_checksum(self, digest: Digest) -> PackageAddress:
         return self.package.with_arguments(self.package.arguments.with_value("checksum", str(digest)))
 
@@ -134,7 +145,8 @@ def resolve(journey: Journey, catalog: Catalog, context: Context) -> tuple[Journ
         context.phase(Phase.RESOLVING)
         getter = journey.getter(catalog)
         _log.debug("resolving %s with %s", journey.package.display(), getter.plugin.guard)
-        answer = getter.resolve(journey.for_getter, journey.context(context, catalog))
+        with journey.told():
+            answer = getter.resolve(journey.for_getter, journey.context(context, catalog))
         if not isinstance(answer, Elsewhere):
             _log.debug("its identity: %s", answer.id if answer else "known only when it is here")
             return journey, answer or Pin(package=journey.for_getter)

@@ -125,7 +125,8 @@ def _attempt(request: Request, means: Means, torn: threading.Event) -> tuple[Ins
             arrival = arrive(request, recall, claims, context)
             stack.callback(close, arrival.fetched)
             place = Place(spare=spare, visit=visit, held=arrival.held)
-            content = receive(arrival.fetched, arrival.journey, arrival.demands, place, means.catalog, context)
+            with arrival.journey.told():
+                content = receive(arrival.fetched, arrival.journey, arrival.demands, place, means.catalog, context)
             arrival.remember(request, content, recall)
         try:
             with attributed(*content.plugins), content.advised(), means.unpacking(content):

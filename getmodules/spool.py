@@ -89,7 +89,7 @@ def read_small(blob: Blob, limit: int, context: Context) -> bytes:
             room -= len(chunk)
             if room < 0:
                 raise LimitExceededError(
-                    f"the checksum file has more than {limit:,} bytes", part="metadata", hint="this bound is fixed"
+                    f"it has more than {limit:,} bytes", part="metadata", hint="this bound is fixed"
                 )
             pieces.append(bytes(chunk))
     return b"".join(pieces)

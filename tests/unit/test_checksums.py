@@ -18,6 +18,9 @@ OTHER = "e" * 64
         pytest.param(f"{SHA256}  vpc.zip\n", f"sha256:{SHA256}", id="GNU, text"),
         pytest.param(f"{SHA256} *vpc.zip\n", f"sha256:{SHA256}", id="GNU, binary"),
         pytest.param(f"{SHA256}  ./dist/vpc.zip\n", f"sha256:{SHA256}", id="GNU, with a directory"),
+        pytest.param(f"{SHA256} vpc.zip\n", f"sha256:{SHA256}", id="one blank"),
+        pytest.param(f"{SHA256}\tvpc.zip\n", f"sha256:{SHA256}", id="a tab"),
+        pytest.param(f"\ufeff{SHA256}  vpc.zip\n", f"sha256:{SHA256}", id="a byte order mark"),
         pytest.param(f"{SHA256}  vpc.zip\r\n", f"sha256:{SHA256}", id="line ends of Windows"),
         pytest.param(f"{SHA256}  vpc.zip", f"sha256:{SHA256}", id="no line end"),
         pytest.param(f"{SHA256.upper()}  vpc.zip\n", f"sha256:{SHA256}", id="capitals"),
@@ -55,7 +58,7 @@ def test_a_name_may_have_blanks() -> None:
         pytest.param(f"{SHA256[:56]}  vpc.zip\n", "no checksum", id="sha224"),
         pytest.param(f"SHA3-256 (vpc.zip) = {SHA256}\n", "no checksum", id="sha3"),
         pytest.param(f"SHA512 (vpc.zip) = {SHA256}\n", "no checksum", id="the length of another algorithm"),
-        pytest.param("<html>not found</html>", "no checksum", id="a web page"),
+        pytest.param("\n<html>not found</html>", "web page", id="a web page"),
         pytest.param(f"{SHA256}  vpc.zip\n{OTHER}  vpc.zip\n", "two sha256", id="two that disagree"),
         pytest.param(f"{SHA256}  a/vpc.zip\n{OTHER}  b/vpc.zip\n", "two sha256", id="two directories"),
     ],
@@ -63,4 +66,5 @@ def test_a_name_may_have_blanks() -> None:
 def test_no_checksum_is_found(text: str, word: str) -> None:
     error = refusal(VerificationError, "verification", checksum_for, text, "vpc.zip")
     assert word in error.message
-    assert ("write checksum=sha256:HEX" if word == "two sha256" else "lines are written") in (error.hint or "")
+    hints = {"two sha256": "write checksum=sha256:HEX", "web page": "login"}
+    assert hints.get(word, "lines are written") in (error.hint or "")

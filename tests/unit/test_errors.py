@@ -78,6 +78,11 @@ def test_the_nearest_hint_stays() -> None:
     assert (error.hint, error.__notes__) == ("near", ["hint: near"])
 
 
+def test_where_it_happened_is_said_once() -> None:
+    error = errors.ContentError("bad").within("over there").within("over there")
+    assert error.message == str(error) == "over there: bad"
+
+
 def test_who_brought_it_is_said_once() -> None:
     error = errors.ContentError("bad").brought_by("plugin 'p' (d 1)").brought_by("plugin 'p' (d 1)")
     assert error.message == str(error) == "bad (brought by plugin 'p' (d 1))"

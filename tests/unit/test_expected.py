@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from getmodules import Client, GetModulesError
+from getmodules import Client, Elsewhere, GetModulesError, NotFoundError, Pin
 from tests.fakes import (
     OTHER_SHA256,
     ZIP,
@@ -53,6 +53,24 @@ def test_a_checksum_file_that_does_not_help(tmp_path: Path, text: str, more: dic
     with pytest.raises(GetModulesError) as caught:
         client.get("fake://h/p.zip?checksum=file:fake://h/SUMS", tmp_path / "dest")
     assert caught.value.code == code
+    mine = code != "digest-mismatch"
+    assert caught.value.message.startswith("the checksum file 'fake://h/SUMS'") is mine
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_checksum_file_that_is_not_there_is_told_from_the_package(tmp_path: Path) -> None:
+    def answer(pin: Pin, *_: Any) -> Any:
+        if pin.package.url == "fake://h/p.zip":
+            return blob(ZIP, name="p.zip")
+        if pin.package.url == "fake://h/SUMS":
+            return Elsewhere(address="fake://h/other")
+        raise NotFoundError("h answered 404")
+
+    with pytest.raises(NotFoundError) as caught:
+        client_with(FakeGetter(answer=answer)).get("fake://h/p.zip?checksum=file:fake://h/SUMS", tmp_path / "d")
+    assert caught.value.code == "not-found"
+    assert caught.value.address == "fake://h/p.zip?checksum=file:fake://h/SUMS"
+    assert caught.value.message == ("the checksum file 'fake://h/SUMS': sent on to fake://h/other: h answered 404")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from getmodules import Client, Elsewhere, GetModulesError, UnsafeContentError
+from getmodules import (
+    Client,
+    DigestMismatchError,
+    Elsewhere,
+    GetModulesError,
+    NotFoundError,
+    UnsafeContentError,
+)
 from getmodules.model import Shape
 from tests.fakes import (
     OTHER_SHA256,
@@ -24,6 +31,7 @@ from tests.fakes import (
     members_of,
     routes,
 )
+from tests.refusals import refusal
 
 
 @pytest.mark.parametrize("by", ["resolve", "fetch"])
@@ -110,6 +118,33 @@ def test_ten_hops_are_followed_and_no_more(tmp_path: Path) -> None:
         client.get("fake://h/11", tmp_path / "eleven")
     assert caught.value.code == "fetch/too-many-hops"
     assert [entry.name for entry in tmp_path.iterdir()] == ["ten"]
+
+
+@pytest.mark.parametrize("by", ["resolve", "fetch"])
+def test_what_fails_behind_a_hop_says_where(tmp_path: Path, by: str) -> None:
+    """Else a 404 of the place that a registry names looks like one of the module that was asked for."""
+
+    def missing(*_: Any) -> Any:
+        raise NotFoundError("h answered 404")
+
+    getter = FakeGetter(
+        answer=lambda pin, *_: missing() if "there" in pin.package.url else elsewhere("fake://h/there.zip")
+    )
+    if by == "resolve":
+        getter.pin = lambda package, _: None if "there" not in package.url else missing()
+    error = refusal(NotFoundError, "not-found", client_with(getter).get, "fake://h/here", tmp_path / "dest")
+    assert error.message == "sent on to fake://h/there.zip: h answered 404"
+    assert error.address == "fake://h/here"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bytes_that_are_not_the_right_ones_say_where_they_are_from(tmp_path: Path) -> None:
+    getter = FakeGetter(
+        answer=lambda pin, *_: blob(ZIP) if "real" in pin.package.url else elsewhere("fake://h/real.zip")
+    )
+    wanted = f"fake://h/x?checksum={OTHER_SHA256}"
+    error = refusal(DigestMismatchError, "digest-mismatch", client_with(getter).get, wanted, tmp_path / "dest")
+    assert error.message.startswith("sent on to fake://h/real.zip: ")
 
 
 def test_resolve_gives_the_pin_and_fetches_nothing(tmp_path: Path) -> None:
