@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import re
 from bisect import bisect
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import StrEnum
 from typing import Any, Self
 
@@ -232,10 +232,10 @@ class Constraint:
         """The newest of ``versions`` that may be taken."""
         return max(filter(self.allows, versions), default=None)
 
-    def advice(self, versions: Iterable[Version], written: str) -> str | None:
+    def advice(self, versions: Iterable[Version], written: str, listed: Collection[Version]) -> str | None:
         """Where none of ``versions`` may be taken: a pre-release to ask for by its name, or what is nearest.
 
-        ``written`` is how one version is asked for: ``version={}``.
+        ``written`` is how one version is asked for: ``version={}``. Those that are ``listed`` are not said again.
         """
         ordered = sorted(versions)
         early = [each for each in ordered if each.prerelease and self.allows(Version(*each.release))]
@@ -247,8 +247,8 @@ class Constraint:
         for term in self.terms:
             place = bisect(ordered, term.version)
             near.update(ordered[max(place - _NEAR, 0) : place + _NEAR])
-        if near <= set(ordered[-_NEAR:]):
-            return None  # whoever lists the newest has said it
+        if near <= set(listed):
+            return None
         return f"the nearest are {', '.join(map(str, sorted(near, reverse=True)))}"
 
 

@@ -165,7 +165,7 @@ def _nothing_fits(
 ) -> GetModulesError:
     newest = sorted(available, reverse=True)[:_SHOWN]
     there = f"the newest are {', '.join(map(str, newest))}" if newest else "no tag is a semantic version"
-    advice = constraint.advice(available, 'version = "{}"') if newest else None
+    advice = constraint.advice(available, 'version = "{}"', newest) if newest else None
     return NotFoundError(
         f"no version fits {printable(str(entry.version))!r}: {there}",
         hint=advice or "name a tag in the address, in the place of version",

@@ -86,8 +86,10 @@ class ModuleRegistry:
             return NotFoundError(
                 f"{self._host.name} has no version of {module}", hint="was one published, and under a semantic version?"
             )
-        hint = f"the newest are {_enumerated(releases or newest)}"
-        if advice := constraint.advice(newest, "version={}"):
+        listed = (releases or newest)[:_SHOWN_VERSIONS]
+        more = " …" if len(releases or newest) > len(listed) else ""
+        hint = f"the newest are {', '.join(map(str, listed))}{more}"
+        if advice := constraint.advice(newest, "version={}", listed):
             hint += f"; {advice}"
         return NotFoundError(f"{self._host.name} has no version of {module}{wanted}", hint=hint)
 
@@ -113,11 +115,6 @@ class ModuleRegistry:
                 part="elsewhere",
             )
         return elsewhere
-
-
-def _enumerated(versions: list[Version]) -> str:
-    more = " …" if len(versions) > _SHOWN_VERSIONS else ""
-    return ", ".join(str(version) for version in versions[:_SHOWN_VERSIONS]) + more
 
 
 def _listed(document: dict[str, Any], what: str) -> list[str] | None:

@@ -65,6 +65,12 @@ def test_an_error_lists_the_newest_and_not_all(server: Server, registry: ModuleR
     assert error.hint == "the newest are 1.39.0, 1.38.0, 1.37.0, 1.36.0, 1.35.0 …"
 
 
+def test_what_is_listed_is_not_said_again(server: Server, registry: ModuleRegistry) -> None:
+    server.replies[LIST] = versions(*(f"1.{minor}.0" for minor in range(5)))
+    error = refusal(NotFoundError, "not-found", registry.newest, VPC, Constraint.parse("1.2.5"))
+    assert error.hint == "the newest are 1.4.0, 1.3.0, 1.2.0, 1.1.0, 1.0.0"
+
+
 @pytest.mark.parametrize(
     ("constraint", "there", "hint"),
     [
