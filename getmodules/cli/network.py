@@ -11,12 +11,13 @@ from typing import NoReturn
 
 from getmodules.cli.headers import headers_of
 from getmodules.errors import ConfigError
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import NetSettings, shortest
 from getmodules.patterns import pattern
 from getmodules.redact import quoted
 from getmodules.values import replace
 
-_HOST = pattern(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?P<port>:[0-9]{1,5})?", re.ASCII)
+_HOST = pattern(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?", re.ASCII)
+_LAST_PORT = 65_535
 _CA, _CERTIFICATE, _PLAIN = "--ca-file", "--client-cert", "--plain-http"
 
 
@@ -60,11 +61,15 @@ def _split(option: str, word: str) -> tuple[str, str]:
 def _canonical(text: str) -> str | None:
     """As :class:`NetSettings` wants it; ``None`` for what is no host."""
     match = _HOST.fullmatch(text)
-    if match is None:
+    if match is None or (match["port"] is not None and not 1 <= int(match["port"]) <= _LAST_PORT):
         return None
     from getmodules.oci.registries import api_location
 
-    return api_location(match["name"].lower(), "")[0] + (match["port"] or "")
+    try:
+        name = shortest(match["name"].lower())
+    except ValueError:
+        return None
+    return api_location(name, "")[0] + (f":{int(match['port'])}" if match["port"] else "")
 
 
 def _plain(text: str) -> str:

@@ -72,7 +72,7 @@ def _read(path: Path, shown: str) -> str | None:
         why = error.strerror if isinstance(error, OSError) else "its path or its text is broken"
         _log.warning("%s cannot be read: %s", shown, why)
         return ""
-    if os.name == "posix" and status.st_mode & 0o077 and "password" in text:
+    if os.name == "posix" and status.st_mode & 0o077 and "password" in text.lower():
         _log.warning("%s has passwords in it and can be read by others: chmod 600", shown)
     return text
 
@@ -85,15 +85,16 @@ def _found(text: str, host: str, shown: str) -> Credential | None:
 
 
 def _entries(text: str) -> Iterator[tuple[str, str, str]]:
-    """(machine, login, password), in their order. Words that are unknown are passed over, as curl does."""
+    """(machine, login, password), in their order. As for curl, unknown words are passed over, and case is no matter."""
     entry: dict[str, str] = {}
     words = _words(text.replace("\r\n", "\n"))
     for word in words:
-        if word in ("machine", "default"):
+        keyword = word.lower()
+        if keyword in ("machine", "default"):
             yield _entry(entry)
             entry = {}
-        if word in _WITH_VALUE:
-            entry[word] = next(words, "")
+        if keyword in _WITH_VALUE:
+            entry[keyword] = next(words, "")
     yield _entry(entry)
 
 
@@ -111,10 +112,10 @@ def _words(text: str) -> Iterator[str]:
             yield re.sub(r"\\(.)", r"\1", match["quoted"]) if word is None else word
         elif word.startswith("#"):
             at = _end_of(_REST_OF_LINE.match(text, at), text)
-        elif word == "macdef":
+        elif word.lower() == "macdef":
             at = _end_of(_BLANK_LINE.search(text, at), text)
         else:
-            is_value = word in _WITH_VALUE
+            is_value = word.lower() in _WITH_VALUE
             yield word
 
 

@@ -100,8 +100,16 @@ class NetSettings:
 
 def _spellings(host: str, port: int) -> tuple[str, str]:
     """How a host may be written in settings, the more specific way first."""
-    name = f"[{host}]" if ":" in host else host
+    name = shortest(f"[{host}]") if ":" in host else host
     return f"{name}:{port}", name
+
+
+def shortest(name: str) -> str:
+    """A host, with or without a port; an IPv6 address, in its brackets, in the shortest of the ways to write it."""
+    if not name.startswith("["):
+        return name
+    address, _, port = name[1:].partition("]")
+    return f"[{ipaddress.IPv6Address(address)}]{port}"
 
 
 def _of_host(table: Mapping[str, str], host: str, port: int) -> str | None:

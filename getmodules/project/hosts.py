@@ -10,7 +10,7 @@ from pathlib import Path
 from getmodules.errors import AddressError, ConfigError
 from getmodules.mirrors import Mirrors
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import NetSettings, shortest
 from getmodules.ports import Origin
 from getmodules.progress import Progress
 from getmodules.project.document import Table
@@ -63,13 +63,13 @@ class Surroundings:
                 progress.notice(host.name, f"{host.name} is spoken to without TLS: {MANIFEST_NAME} says so")
 
     def network(self, settings: NetSettings) -> NetSettings:
-        authorities = {host.name: os.fspath(host.ca_file) for host in self.hosts if host.ca_file}
-        certificates = {host.name: host.client_certificate for host in self.hosts if host.client_certificate}
+        authorities = {shortest(host.name): os.fspath(host.ca_file) for host in self.hosts if host.ca_file}
+        certificates = {shortest(host.name): host.client_certificate for host in self.hosts if host.client_certificate}
         return replace(
             settings,
             ca_files={**authorities, **settings.ca_files},
             client_certificates={**certificates, **settings.client_certificates},
-            plain_http=settings.plain_http | {host.name for host in self.hosts if host.plain_http},
+            plain_http=settings.plain_http | {shortest(host.name) for host in self.hosts if host.plain_http},
             mirrors=Mirrors.of({**self.mirrors, **settings.mirrors.table}),
         )
 

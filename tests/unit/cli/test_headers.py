@@ -39,6 +39,8 @@ def test_a_header_for_a_host() -> None:
     ("words", "said"),
     [
         pytest.param(["https://h", "X=env:TOKEN"], "'https://h' is not a host", id="url"),
+        pytest.param(["h:99999", "X=env:TOKEN"], "'h:99999' is not a host", id="no such port"),
+        pytest.param(["h:0", "X=env:TOKEN"], "'h:0' is not a host", id="port 0"),
         pytest.param(["", "X=env:TOKEN"], "'' is not a host", id="no host"),
         pytest.param(["X=env:TOKEN", "h"], "is not a host", id="other way round"),
         pytest.param(["h", "X: s3cr3t"], "is not NAME=env:VARIABLE", id="as in curl"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from getmodules.errors import ConfigError
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import NetSettings, shortest
 from tests.refusals import refusal
 
 
@@ -115,3 +115,17 @@ def test_a_proxys_password_is_not_printed() -> None:
 )
 def test_proxies(environ: dict[str, str], url: str, expected: str | None) -> None:
     assert NetSettings.from_environment(environ).proxy_for(url) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("[0:0:0:0:0:0:0:1]", "[::1]"),
+        ("[FE80:0::1]:5000", "[fe80::1]:5000"),
+        ("[::1]:80", "[::1]:80"),
+        ("h.example:80", "h.example:80"),
+        ("127.0.0.1", "127.0.0.1"),
+    ],
+)
+def test_the_shortest_way_to_write_a_host(written: str, expected: str) -> None:
+    assert shortest(written) == expected
