@@ -104,8 +104,9 @@ def _failed(chain: tuple[BaseException, ...], said: str, by_proxy: bool) -> Netw
             part="certificate",
             hint="name it with --client-cert HOST=FILE",
         )
-    if "HANDSHAKE_FAILURE" in reason:
-        hint = "does the server want a client's certificate (--client-cert HOST=FILE), or another version of TLS?"
+    if "HANDSHAKE_FAILURE" in reason or isinstance(tls, ssl.SSLEOFError):
+        # Whoever wants a certificate says so or just goes, and so does who means something else.
+        hint = "does the server speak TLS at this port, or want a client's certificate (--client-cert HOST=FILE)?"
     elif tls is not None:
         hint = "does the server speak TLS at this port?"
     else:

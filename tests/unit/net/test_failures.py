@@ -93,6 +93,7 @@ def test_a_failure(error: BaseException, code: str, said: str) -> None:
             pooled(alert("SSLV3_ALERT_HANDSHAKE_FAILURE")), "--client-cert", id="refused, for what reason ever"
         ),
         pytest.param(pooled(alert("TLSV13_ALERT_CERTIFICATE_REQUIRED")), "--client-cert", id="wants a certificate"),
+        pytest.param(pooled(ssl.SSLEOFError(8, "EOF occurred")), "--client-cert", id="gone, for what reason ever"),
         pytest.param(pooled(certificate(10)), "clock", id="expired"),
         pytest.param(pooled(certificate(62)), "address right", id="another host's certificate"),
         pytest.param(pooled(certificate(20)), "--ca-file", id="nobody's certificate"),
