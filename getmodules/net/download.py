@@ -128,7 +128,8 @@ class Download:
     def _after_prefix(self, answer: Answer) -> Iterator[bytes]:
         """The whole body again: its beginning must be what came before."""
         other_size = self._size is not None and answer.length not in (None, self._size)
-        if other_size or (not self._immutable and _if_range(answer) != self._validator):
+        another = self._validator is not None and _if_range(answer) != self._validator
+        if other_size or (another and not self._immutable):
             answer.close()
             raise _changed()
         skip, expected = self._received, self._beginning.sum

@@ -158,6 +158,19 @@ def test_a_date_names_a_body_that_could_not_change_again_in_the_same_second(
     assert asked[1] == (("bytes=5-", headers["Last_Modified"]) if named else (None, None))
 
 
+def test_a_body_that_had_no_name_at_first_is_the_same_when_it_has_one() -> None:
+    """As a file that was put there in the second in which it was asked for."""
+    dates = iter([moment(0), moment(1)])
+
+    def answer(connection: Connection, _: Received) -> bool:
+        date = next(dates)
+        body = b"01234" if date == moment(0) else b"0123456789"
+        connection.reply("200 OK", body, Content_Length="10", Last_Modified=moment(0), Date=date)
+        return len(body) == 10
+
+    assert download(answer) == b"0123456789"
+
+
 def replaced(position: int) -> Answer:
     """A file of three mebibytes, of which another version with one other byte is there from the second request on."""
     first = bytes(3 << 20)
