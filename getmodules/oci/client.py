@@ -29,7 +29,7 @@ from getmodules.net.body import SizedBody
 from getmodules.net.download import Download
 from getmodules.net.outcome import failed
 from getmodules.net.reach import no_further_in_than
-from getmodules.net.session import Call, Session, checked_target, origin_of
+from getmodules.net.session import Call, Session, origin_of
 from getmodules.net.wire import Answer
 from getmodules.oci import artifact
 from getmodules.oci.auth import Tokens
@@ -43,7 +43,7 @@ from getmodules.oci.repository import (
     referrers_tag,
 )
 from getmodules.oci.upload import Upload, check_stored
-from getmodules.oci.weblinks import next_target
+from getmodules.oci.weblinks import next_page
 from getmodules.ports import Context
 from getmodules.redact import printable
 from getmodules.strictjson import StrictJsonError, array_of, loads, mapping, optional, required, string
@@ -264,19 +264,24 @@ class RegistryClient(Registry):  # type: ignore[misc]
     ) -> Iterator[dict[str, Any]]:
         """All pages of a list: relative to the request, on the same origin, and not without end.
 
-        Where a ``media_type`` is known, an answer of another one is that of a server without such lists.
+        Where a ``media_type`` is known, a first answer of another one is that of a server without such lists.
         """
         seen, named_from = set(), None
         accept = _UNKNOWN_API if media_type else frozenset[int]()
         for _ in range(MAX_PAGES):
             seen.add(url)
-            answer = self.do_request(
-                url, "GET", context=context, accept=accept, read=_LIST_BYTES, named_from=named_from
-            )
-            if media_type and (answer.status >= 300 or _media_type(answer) != media_type):
+            try:
+                answer = self.do_request(
+                    url, "GET", context=context, accept=accept, read=_LIST_BYTES, named_from=named_from
+                )
+            except NotFoundError as error:
+                if named_from is None:
+                    raise
+                raise NetworkError(f"{printable(self.hostname)} names a page of {what} that is not there") from error
+            if accept and (answer.status >= 300 or _media_type(answer) not in (media_type, "application/json")):
                 answer.close()
                 raise NotFoundError(f"{printable(self.hostname)} has no API for {what}")
-            following = _next_page(answer)
+            accept, following = frozenset(), next_page(answer)
             yield _document(answer, what)
             if following is None:
                 return
@@ -310,17 +315,4 @@ def _tags(document: dict[str, Any]) -> list[str]:
 
 
 def _media_type(answer: Answer) -> str:
-    return answer.headers.get("Content-Type", "").partition(";")[0].strip()
-
-
-def _next_page(answer: Answer) -> str | None:
-    link = answer.headers.get("Link")
-    if link is None:
-        return None
-    written = next_target(link)
-    if written is None:
-        return None
-    target = checked_target(answer, written)
-    if origin_of(target) != origin_of(answer.url):
-        raise UnsafeContentError("the registry continues its list on another host", part="elsewhere")
-    return target
+    return answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()

@@ -108,11 +108,13 @@ class Layout:
         return None if found is None else found.digest
 
     def _listed(self, entry: Descriptor, context: Context) -> RawManifest:
-        body = self._body(entry.digest, context)
-        if body is None:
+        part = self._opened(context).open(blob_name(entry.digest))
+        if part is None:
             raise self._incomplete(entry.digest)
-        if len(body) != entry.size:
-            raise _wrong_size(entry, len(body))
+        with part:
+            if part.size != entry.size:
+                raise _wrong_size(entry, part.size)
+            body = part.read(MANIFEST_BYTES)
         manifest = RawManifest(media_type=entry.media_type, body=body)
         if manifest.digest(entry.digest.algorithm) != entry.digest:
             raise DigestMismatchError(

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 _SCHEMES: Final = ("oci://", "https://")
 _NO_REPOSITORY: Final = ""
 _BEGINNING: Final = 1_024
+#: Blanks, and the marks of UTF-8 and UTF-16.
+_BEFORE_TEXT: Final = b" \t\r\n\xef\xbb\xbf\xff\xfe"
 
 
 @valueclass
@@ -306,7 +308,9 @@ def _origin(client: RegistryClient) -> Origin:
 def _enter(client: RegistryClient, context: Context) -> None:
     """At the entrance registries say hardly anything, not even always in JSON; but no web page is one."""
     answer = client.do_request(_api(client), context=context)
-    if answer.read_some(_BEGINNING).lstrip().startswith(b"<"):
+    is_html = "html" in answer.headers.get("Content-Type", "").lower()
+    said = answer.read_some(_BEGINNING).replace(b"\0", b"").lstrip(_BEFORE_TEXT)
+    if said.startswith(b"<") or (is_html and b"<" in said):
         raise UnsupportedContentError(
             "there is a web page where the entrance of a registry should be",
             hint="a login page, or a proxy's? Is this a registry at all?",

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import re
 
+from getmodules.errors import UnsafeContentError
+from getmodules.net.session import checked_target, origin_of
+from getmodules.net.wire import Answer
+
 _LONGEST = 8_192
 _TARGET = re.compile(r"[^<]*<(?P<target>[^<>\s]*)>", re.ASCII)
 # Single quotes are no quotes of HTTP, and written all the same.
 _PARAMETER = re.compile(
-    r"[^,;]*;\s*(?P<name>[^\s,;=\"]*)\s*"
+    r"[^,;<]*;\s*(?P<name>[^\s,;=\"]*)\s*"
     r"(?:=\s*(?:\"(?P<quoted>(?:[^\"\\]|\\.)*)\"|'(?P<single>[^']*)'|(?P<token>[^\s,;\"]*)))?",
     re.ASCII,
 )
+
+
+def next_page(answer: Answer) -> str | None:
+    """Relative to what was asked for, and on the same origin."""
+    written = next_target(answer.headers.get("Link", ""))
+    if written is None:
+        return None
+    target = checked_target(answer, written)
+    if origin_of(target) != origin_of(answer.url):
+        raise UnsafeContentError("the registry continues its list on another host", part="elsewhere")
+    return target
 
 
 def next_target(header: str) -> str | None:

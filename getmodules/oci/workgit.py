@@ -63,11 +63,11 @@ class Git:
             return None
         git = cls(program, directory, context)
         done = git._run("rev-parse", "--is-inside-work-tree")
-        said = done.stderr.decode("utf-8", "replace")
+        said, hint = done.stderr.decode("utf-8", "replace"), "repair it (git worktree repair, if it was moved)"
         if done.returncode == 0:
             if done.stdout.strip() == b"true":
                 return git
-            said = "this is no work tree; is core.bare set?"
+            said, hint = "to git this is no work tree", "is core.bare or core.worktree set? Else push what git tracks"
         elif "dubious ownership" in said or "safe.directory" in said:
             raise ConfigError(
                 f"git reads no repository of somebody else, as the one around {_shown(directory)} is",
@@ -78,7 +78,7 @@ class Git:
         if _looks_like_a_work_tree(directory):
             raise ConfigError(
                 f"there is a .git around {_shown(directory)}, and git cannot use it: {_line(said)}",
-                hint="repair it (git worktree repair, if it was moved), or publish a copy that lies outside of it",
+                hint=f"{hint}, or publish a copy that lies outside of it",
             )
         return None
 
@@ -161,6 +161,8 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
         **kept,
         "LC_ALL": "C",
         "GIT_OPTIONAL_LOCKS": "0",
+        # What is mounted into a work tree belongs to it, and is tracked or not as all the rest.
+        "GIT_DISCOVERY_ACROSS_FILESYSTEM": "1",
         "GIT_TERMINAL_PROMPT": "0",
         # A partial clone fetches what it lacks, by a command of its configuration. The second is for git that does
         # not know the first: no transport is allowed, whatever protocol.*.allow says.

@@ -61,13 +61,14 @@ def read_certificates(keys: Sequence[bytes], complaints: list[SignatureError]) -
     copies = 0
     for number, key in enumerate(keys, 1):
         try:
-            for copy in _split(key):
-                copies += 1
+            split = _split(key)
+            copies += len(split)
+            if copies > MOST_KEYS:
+                raise SignatureError(f"the registry lists {copies} keys and more; {MOST_KEYS} are allowed")
+            for copy in split:
                 _merge(merged, number, copy)
         except UnusableError as error:
             complaints.append(_complaint(number, keys, error))
-    if copies > MOST_KEYS:
-        raise SignatureError(f"the registry lists {copies} keys; {MOST_KEYS} are allowed")
     found: list[Certificate] = []
     for number, cert in merged.values():
         try:
@@ -81,6 +82,11 @@ def _merge(merged: dict[str, tuple[int, Cert]], number: int, copy: Cert) -> None
     """``number`` is that of the entry which has the key, and of the first one where several have it."""
     if copy.fingerprint in merged:
         number, known = merged[copy.fingerprint]
+        if len(bytes(known)) + len(bytes(copy)) > KEY_BYTES:  # and none is passed over: it may be the revoked one
+            raise SignatureError(
+                f"the copies of the key {copy.fingerprint.upper()} that the registry lists have together more than the "
+                f"{KEY_BYTES:,} bytes that a key may have"
+            )
         copy = asked(lambda: known.merge(copy))
     merged[copy.fingerprint] = number, copy
 
@@ -107,7 +113,10 @@ def _certificate(cert: Cert) -> Certificate:
     except UnusableError as error:
         raise _reason(packets) or error from None
     keys = tuple(component_keys(packets, end))
-    return Certificate(fingerprint=cert.fingerprint, is_revoked=cert.is_revoked, keys=keys, cert=cert)
+    # To pysequoia a revocation for one of the milder reasons is over when the owner, or whoever has the key by then,
+    # signs it anew. A wrong one counts, too, and can only refuse.
+    is_revoked = cert.is_revoked or any(named(packet.signature_type) == "KeyRevocation" for packet in packets)
+    return Certificate(fingerprint=cert.fingerprint, is_revoked=is_revoked, keys=keys, cert=cert)
 
 
 def _reason(packets: Sequence[Packet]) -> UnusableError | None:

@@ -69,7 +69,8 @@ def component_keys(packets: Iterable[Packet], end: datetime | None) -> Iterator[
 
 def flaw_of(key: Packet) -> str | None:
     """Why nothing can be verified with ``key``, if that can be told."""
-    algorithm, material = named(key.key_algorithm), key.body[6:]  # behind version, time and algorithm
+    # Behind version, time and algorithm; and in version 6 the length of what follows.
+    algorithm, material = named(key.key_algorithm), key.body[10 if key.body[:1] == b"\x06" else 6 :]
     if algorithm in _RSA_AND_DSA:
         bits = int.from_bytes(material[:2], "big")
         return f"a key of {algorithm[:3]} with {bits} bits, which is too weak" if bits < _WEAK_BITS else None

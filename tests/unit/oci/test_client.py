@@ -433,6 +433,39 @@ def test_who_knows_no_list_of_referrers_is_asked_for_the_fallback_tag(context: C
         assert server.received[-1].target.endswith(f"/manifests/sha256-{DIGEST.hex}")
 
 
+@pytest.mark.parametrize("media_type", ["Application/vnd.oci.Image.Index.v1+JSON; charset=utf-8", "application/json"])
+def test_a_list_of_referrers_as_some_send_it(context: Context, media_type: str) -> None:
+    index = json.dumps({"schemaVersion": 2, "manifests": [PACKAGE.descriptor()]}).encode()
+    with against(replying("200 OK", index, Content_Type=media_type)) as (_, asking):
+        assert [each.digest for each in asking.client.referrers(DIGEST, context)] == [PACKAGE.digest]
+
+
+@pytest.mark.parametrize(
+    ("second", "kind", "code"),
+    [
+        pytest.param(replying("400 Bad Request", b"no"), NetworkError, "network", id="400"),
+        pytest.param(replying("404 Not Found", b"no"), NetworkError, "network", id="404"),
+        pytest.param(
+            replying("200 OK", b"<html>", Content_Type="text/html"), CorruptArchiveError, "corrupt-archive", id="page"
+        ),
+    ],
+)
+def test_a_list_of_referrers_that_breaks_off(
+    context: Context, second: Answer, kind: type[GetModulesError], code: str
+) -> None:
+    """Not taken for a registry that has no such list."""
+    index = json.dumps({"schemaVersion": 2, "manifests": [PACKAGE.descriptor()]}).encode()
+
+    def registry(connection: Connection, request: Received) -> bool | None:
+        if "page=2" in request.target:
+            return second(connection, request)
+        link = f'<{request.target}?page=2>; rel="next"'
+        return connection.reply("200 OK", index, Content_Type=OCI_INDEX, Link=link)
+
+    with against(registry) as (_, asking):
+        refusal(kind, code, asking.client.referrers, DIGEST, context)
+
+
 @pytest.mark.parametrize("status", ["401 No", "403 No"])
 def test_who_may_not_see_the_referrers_is_told(context: Context, status: str) -> None:
     with against(replying(status)) as (_, asking), pytest.raises(AuthenticationError):

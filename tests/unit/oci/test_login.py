@@ -284,6 +284,21 @@ def test_no_credential_works_at_a_web_page(home: Path, answer: Answer, repositor
     assert checked.error.code == code
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(b"\xef\xbb\xbf" + PAGE, id="behind a mark"),
+        pytest.param(PAGE.decode().encode("utf-16"), id="in UTF-16"),
+        pytest.param(b"Please <a href='/login'>sign in</a>", id="behind words"),
+    ],
+)
+def test_a_page_in_other_words(home: Path, page: bytes) -> None:
+    with serving(replying("200 OK", page, Content_Type="text/html")) as server:
+        host = f"{server.host}:{server.port}"
+        refusal(UnsupportedContentError, "unsupported-content", subject.log_in, host, "ada", RIGHT, means(home))
+    assert files_in(home) == []
+
+
 @pytest.mark.parametrize("body", [b"", b"{}", b"true", b'""'])
 def test_what_registries_say_at_their_entrance(home: Path, body: bytes) -> None:
     """Quay's ``true`` is even sent as a page."""

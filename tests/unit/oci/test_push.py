@@ -24,6 +24,7 @@ from getmodules.errors import (
     UnsupportedContentError,
 )
 from getmodules.net.settings import NetSettings
+from getmodules.oci.repository import MANIFEST_BYTES
 from getmodules.testing import Access, Registry, User
 from tests.fakes import Notices
 from tests.refusals import refusal
@@ -265,7 +266,11 @@ def _cut(blob: Path) -> None:
     blob.write_bytes(blob.read_bytes()[:-1])
 
 
-@pytest.mark.parametrize("damage", [_gone, _overwritten, _cut])
+def _grown(blob: Path) -> None:
+    os.truncate(blob, MANIFEST_BYTES + 1)
+
+
+@pytest.mark.parametrize("damage", [_gone, _overwritten, _cut, _grown])
 @pytest.mark.parametrize("damaged", ["manifest", "layer", "config"])
 def test_a_damaged_layout_is_repaired_by_pushing_again(
     client: Client, tree: Path, tmp_path: Path, damaged: str, damage: Callable[[Path], None]

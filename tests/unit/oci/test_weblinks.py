@@ -26,6 +26,7 @@ from getmodules.oci.weblinks import next_target
         pytest.param('</x?a=1,2;b>; rel="next"', "/x?a=1,2;b", id="separators-in-the-target"),
         pytest.param('</p>; rel="prev", </x>; title="y"; rel="next"', "/x", id="the-second-one"),
         pytest.param('</p>, </x>; rel="next"', "/x", id="one-without-parameters-before"),
+        pytest.param('</p> </x>; rel="next"', "/x", id="one-without-a-comma-before"),
         pytest.param('</x>; rel="next", </y>; rel="next"', "/x", id="the-first-of-two"),
         pytest.param('</x>; rel="prev"; rel="next"', None, id="the-first-relation-counts"),
         pytest.param('</x>; rel="prev"', None, id="another-relation"),
@@ -42,6 +43,6 @@ def test_where_it_goes_on(header: str, target: str | None) -> None:
     assert next_target(header) == target
 
 
-@pytest.mark.parametrize("piece", ["<", '";', '\\"', "; ", "<x>;", " ", "'", "a="])
+@pytest.mark.parametrize("piece", ["<", "<>", '";', '\\"', "; ", "<x>;", " ", "'", "a="])
 def test_a_long_header_is_read_in_time(piece: str) -> None:
     assert next_target("<x>" + piece * 100_000) is None

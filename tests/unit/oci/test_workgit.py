@@ -179,6 +179,16 @@ def test_a_repository_that_git_cannot_read_does_not_publish_what_is_untracked(
     assert error.hint
 
 
+def test_what_is_mounted_into_a_work_tree_is_a_part_of_it(tmp_path: Path) -> None:
+    """git would look no further up than to where another file system begins."""
+    program = tmp_path / "bin/git"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\nif [ "$GIT_DISCOVERY_ACROSS_FILESYSTEM" = 1 ]; then echo true; fi\n')
+    program.chmod(0o755)
+    context, _ = context_with(tmp_path, environ={"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"})
+    assert workgit.Git.of(tmp_path, context) is not None
+
+
 @needs_git
 @pytest.mark.parametrize("damage", [_without_head, _bare, lambda root: root])
 def test_in_a_git_directory_itself_nothing_is_tracked(tmp_path: Path, damage: Any) -> None:

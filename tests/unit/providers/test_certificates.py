@@ -141,7 +141,19 @@ def test_one_revoked_copy_revokes_the_key() -> None:
     [
         pytest.param([b""] * (MOST_KEYS + 1), id="entries"),
         pytest.param([read("author.key") + read("author.key")] * MOST_KEYS, id="keys in them"),
+        pytest.param([read("author.key") * 2_000], id="keys in one"),
     ],
 )
 def test_too_many_keys(keys: list[bytes]) -> None:
+    """They are counted before anything is made of them."""
     refusal(SignatureError, "signature", read_certificates, keys, [])
+
+
+def test_copies_that_are_too_large_together() -> None:
+    """None is passed over: it may be the one that says that the key is revoked."""
+    primary, *rest = packets("author.asc")
+    names = [b"%d" % number * (KEY_BYTES * 2 // 3) for number in range(2)]
+    copies = [joined(primary, b"\xcd\xff%b%b" % (len(name).to_bytes(4, "big"), name), *rest) for name in names]
+    assert [each.fingerprint for each in read_certificates(copies[:1], [])] == [AUTHOR]
+    error = refusal(SignatureError, "signature", read_certificates, copies, [])
+    assert AUTHOR.upper() in error.message

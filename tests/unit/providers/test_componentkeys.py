@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from pysequoia.packet import PacketPile
 
 from getmodules.providers.certificates import Certificate, read_certificates
 from getmodules.providers.componentkeys import flaw_of
@@ -87,3 +88,14 @@ def test_a_revoked_subkey() -> None:
 )
 def test_why_nothing_can_be_verified_with_a_key(name: str, flaw: str | None) -> None:
     assert flaw_of(packets(f"{name}.asc")[0]) == flaw
+
+
+@pytest.mark.parametrize("bits", [1024, 3072])
+@pytest.mark.parametrize("version", [4, 6])
+def test_the_length_of_a_key_of_each_version(version: int, bits: int) -> None:
+    modulus = (1 << bits - 1) + 1
+    material = bits.to_bytes(2, "big") + modulus.to_bytes(bits // 8, "big") + b"\x00\x11\x01\x00\x01"
+    length = len(material).to_bytes(4, "big") if version == 6 else b""
+    body = bytes([version]) + b"\x5e\x0b\xe1\x00\x01" + length + material
+    (key,) = PacketPile.from_bytes(b"\xc6\xff" + len(body).to_bytes(4, "big") + body)
+    assert (flaw_of(key) is None) is (bits == 3072)

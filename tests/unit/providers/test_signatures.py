@@ -122,6 +122,15 @@ def test_a_copy_without_its_revocation_revives_no_key(is_first: bool, refuse_exp
     refusal(SignatureError, "signature/revoked-key", find_signer, *arguments, now=NOW, refuse_expired=refuse_expired)
 
 
+def test_a_renewed_copy_ends_no_revocation() -> None:
+    """As it would to pysequoia, where the reason was a mild one: whoever has got hold of the key can renew it."""
+    renewed, revoked = read("superseded-renewed.asc"), read("superseded.asc")
+    arguments = (SHASUMS, read("superseded.sig"))
+    assert find_signer(*arguments, [renewed], now=NOW).expired is None
+    for keys in ([revoked], [revoked, renewed], [renewed, revoked], [revoked + renewed]):
+        refusal(SignatureError, "signature/revoked-key", find_signer, *arguments, keys, now=NOW)
+
+
 def test_a_revoked_subkey_signs_nothing_and_its_primary_key_still_does() -> None:
     *rest, revocation, binding = packets("retired.asc")
     arguments = (SHASUMS, read("retired.sig"))
