@@ -85,7 +85,8 @@ class Journey:
             yield
         except GetModulesError as error:
             if self.hops:
-                error.within(f"sent on to {self.for_getter.display()}")
+                # The query of an address that a server has made is often a signature, by whatever name.
+                error.within(f"sent on to {self.for_getter.with_arguments(Arguments()).display()}")
             raise
 
     def with_checksum(self, digest: Digest) -> PackageAddress:

@@ -13,7 +13,7 @@ _SHORTEST_SECRET = 4
 
 
 def masked(text: str, secrets: Iterable[str]) -> str:
-    for secret in secrets:
+    for secret in sorted(secrets, key=len, reverse=True):  # one may be a part of another
         if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(secret, MASK).replace(quote(secret, safe=""), MASK)
     return text
@@ -29,5 +29,8 @@ def _basic_password(value: str) -> tuple[str, ...]:
     scheme, _, encoded = value.partition(" ")
     if scheme != "Basic":
         return ()
-    pair = base64.b64decode(encoded).decode("utf-8", "replace")
+    try:
+        pair = base64.b64decode(encoded).decode("utf-8", "replace")
+    except ValueError:  # somebody's own header, which is none
+        return ()
     return (pair, pair.partition(":")[2])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
@@ -29,7 +30,7 @@ def _no_headers() -> Mapping[str, Mapping[str, Secret]]:
 
 @valueclass
 class NetSettings:
-    """Hosts are written ``host`` or ``host:port``, in lower case; IPv6 as in addresses, ``[::1]:5000``."""
+    """Hosts are written ``host`` or ``host:port``, in lower case; IPv6 in the shortest way, ``[::1]:5000``."""
 
     ca_file: str | None = None
     ca_files: Mapping[str, str] = field(default_factory=_nothing)
@@ -137,7 +138,9 @@ def _matches(entry: str, host: str, port: int) -> bool:
     if entry == "*":
         return True
     if entry.startswith("["):
-        return entry in _spellings(host, port)
+        with suppress(ValueError):
+            return shortest(entry) in _spellings(host, port)
+        return False
     if entry.endswith(f":{port}") and entry.count(":") == 1:
         entry = entry.removesuffix(f":{port}")
     try:

@@ -56,7 +56,9 @@ def sent_on(answer: Answer, location: str, too_far_in: Callable[[str, str], GetM
     if answer.mask(shown) != shown:
         # It would stand in every message, every log and every pin from here on.
         raise UnsafeContentError(
-            f"{shown_host(answer.url)} sent us on to an address with our own credentials in it", part="elsewhere"
+            f"{shown_host(answer.url)} sent us on to an address with our own credentials in it",
+            part="elsewhere",
+            hint="it would be shown, and pinned. If it is only a word that is your password as well: change that",
         )
     check = no_further_in_than(answer.address, too_far_in)
     return Elsewhere(address=absolute(location, answer.url), check_address=check)

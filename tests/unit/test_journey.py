@@ -128,7 +128,7 @@ def test_what_fails_behind_a_hop_says_where(tmp_path: Path, by: str) -> None:
         raise NotFoundError("h answered 404")
 
     getter = FakeGetter(
-        answer=lambda pin, *_: missing() if "there" in pin.package.url else elsewhere("fake://h/there.zip")
+        answer=lambda pin, *_: missing() if "there" in pin.package.url else elsewhere("fake://h/there.zip?version=s1gn")
     )
     if by == "resolve":
         getter.pin = lambda package, _: None if "there" not in package.url else missing()

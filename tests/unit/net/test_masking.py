@@ -17,12 +17,13 @@ BASIC = base64.b64encode("ada:pä ss".encode()).decode()
         pytest.param("hunter2, hunter2", "****, ****", id="each time"),
         pytest.param("/x?y=a%2Fb%20c", "/x?y=****", id="as a part of an address"),
         pytest.param("/x?y=a/b c", "/x?y=****", id="as it is"),
+        pytest.param("hunter2 too", "****", id="a longer one with it"),
         pytest.param("abc", "abc", id="too short for a secret"),
         pytest.param("nothing", "nothing", id="nothing"),
     ],
 )
 def test_what_is_shown(said: str, shown: str) -> None:
-    assert masked(said, ("hunter2", "a/b c", "abc")) == shown
+    assert masked(said, ("hunter2", "hunter2 too", "a/b c", "abc")) == shown
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,7 @@ def test_what_is_shown(said: str, shown: str) -> None:
     [
         pytest.param("t0ken", {"t0ken"}, id="alone"),
         pytest.param("Bearer t0ken", {"Bearer t0ken", "t0ken"}, id="behind the name of a scheme"),
+        pytest.param("Basic abc", {"Basic abc", "abc"}, id="no password"),
         pytest.param(f"Basic {BASIC}", {f"Basic {BASIC}", BASIC, "ada:pä ss", "pä ss"}, id="a password"),
     ],
 )

@@ -107,6 +107,8 @@ def test_a_proxys_password_is_not_printed() -> None:
             {"all_proxy": "http://p:1", "NO_PROXY": "[::1]:8080"}, "http://[::1]:8080/", None, id="IPv6 and port"
         ),
         pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "[::1]"}, "http://[::1]:8080/", None, id="IPv6"),
+        pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "[0:0::1]"}, "http://[::1]/", None, id="IPv6, longer"),
+        pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "[x"}, "http://[::1]/", "http://p:1", id="not IPv6"),
         pytest.param({"all_proxy": "http://p:1", "NO_PROXY": "::1"}, "http://[::1]:8080/", None, id="IPv6, bare"),
         pytest.param(
             {"all_proxy": "http://p:1", "NO_PROXY": "[::1]:80"}, "http://[::1]:8080/", "http://p:1", id="IPv6, not"

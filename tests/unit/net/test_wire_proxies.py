@@ -20,7 +20,7 @@ from getmodules.net.settings import NetSettings
 from tests.certificates import Authority
 from tests.contexts import a_context
 from tests.refusals import refusal, words_of
-from tests.servers import Answer, Connection, Received, Server, serving
+from tests.servers import Answer, Connection, Received, Server, replying, serving
 
 GRANTED = "Basic " + base64.b64encode(b"ada:hunter2").decode()
 
@@ -189,6 +189,14 @@ def test_what_a_proxy_says_of_its_own_credentials_is_not_shown(
         assert proxy.received
     assert said not in words_of(caught.value)
     assert said not in caplog.text
+
+
+def test_what_is_known_of_a_proxy_judges_nothing() -> None:
+    """Its user may be called as a host is. What a server says is judged by what was sent to the server."""
+    with serving(replying("200 OK", b"corp")) as proxy, behind(proxy, "corp@") as network:
+        answer = network.session().send(Call(method="GET", url="http://files.corp.example/x"), a_context())
+        assert (answer.mask("corp"), answer.shown("corp")) == ("corp", "****")
+        answer.close()
 
 
 @pytest.mark.parametrize("url", ["http://registry.example/x?path-s3cr3t", "https://registry.example/x?path-s3cr3t"])
