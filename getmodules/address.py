@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
-from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
 from getmodules.arguments import Argument, Arguments
@@ -25,13 +23,9 @@ from getmodules.url import BAD_ESCAPE, CHARACTER_HINTS, SCHEME, URL, leads_out
 #: Room for an RSA key in ``sshkey=``, not for a flood.
 MAX_LENGTH = 16_384
 
-#: A project names each of its addresses in several places: the manifest, the lock, the pin, and all that compare them.
-_REMEMBERED: Final = 1024
-
 _FORCE = re.compile(rf"({SCHEME})::(.*)", re.DOTALL)
 
 
-@lru_cache(_REMEMBERED)
 def parse(text: str) -> SourceAddress:
     """Take ``text`` apart. Raises :class:`AddressError` for what can't be an address in any scheme."""
     _check_characters(text)

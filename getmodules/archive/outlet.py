@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 
 from getmodules.errors import SubdirectoryNotFoundError
@@ -27,6 +27,17 @@ class Outlet:
 
     subdir: str
     root: int | Path
+
+
+def plain_start(subdir: str) -> str:
+    """The parts of ``subdir`` before the first one with a wildcard: all of it, if it is no glob."""
+    return "/".join(takewhile(_MAGIC.isdisjoint, subdir.split("/")))
+
+
+def may_select(subdir: str, path: str) -> bool:
+    """Whether ``path`` is what ``subdir`` may stand for, or lies in that."""
+    patterns, parts = subdir.split("/") if subdir else [], path.split("/")
+    return len(parts) >= len(patterns) and all(map(_matches, parts, patterns))
 
 
 class Selection:

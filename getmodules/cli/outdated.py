@@ -48,7 +48,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     elif report.modules:
         console.data("\n".join(whole(_as_text(module)) for module in report.modules))
     elif not console.quiet and not report.failures:
-        console.data("everything is up to date")
+        console.data(f"everything {'else ' if report.edited else ''}is up to date")
     return tell(report.failures, console)
 
 

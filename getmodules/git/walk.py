@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from getmodules.archive.outlet import plain_start
 from getmodules.git.parse import Mode, TreeEntry, tree_entries
 from getmodules.limits import METADATA_BYTES, Limits, metadata_exceeded
 from getmodules.redact import printable
 from getmodules.values import field, valueclass
 
-_MAGIC = re.compile(r"[*?\[]")
 #: What Python needs for one entry besides its characters.
 _ENTRY_OVERHEAD: Final = 300
 
@@ -41,7 +40,7 @@ class Selection:
 
     @classmethod
     def of(cls, subdirs: Iterable[str]) -> Selection:
-        return cls(tuple(dict.fromkeys(map(_plain_start, subdirs))))
+        return cls(tuple(dict.fromkeys(map(plain_start, subdirs))))
 
     @property
     def is_everything(self) -> bool:
@@ -61,15 +60,6 @@ class Selection:
             return Selection(("",))
         start = f"{path}/"
         return Selection(tuple(each.removeprefix(start) for each in self.prefixes if each.startswith(start)))
-
-
-def _plain_start(subdir: str) -> str:
-    parts: list[str] = []
-    for part in subdir.split("/"):
-        if _MAGIC.search(part):
-            break
-        parts.append(part)
-    return "/".join(parts)
 
 
 @valueclass(kw_only=False, frozen=False)

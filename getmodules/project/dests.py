@@ -11,6 +11,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from getmodules.archive.outlet import may_select, plain_start
+from getmodules.archive.paths import fold
 from getmodules.detection import is_local
 from getmodules.errors import ConfigError, GetModulesError, InstallError
 from getmodules.model import ModuleAddress
@@ -56,18 +58,19 @@ def _check(dests: Mapping[str, str], sources: Mapping[str, str], shown: str, ben
         raise collision(found, dests, shown)
     for name, path in real.items():
         for above in _with_parents(path):
-            other = next((other for other in copied.get(above, ()) if other != name), None)
-            if other is not None:
-                raise ConfigError(
-                    f"{shown}: the destination of [modules.{name}], {dests[name]}, lies in the directory that "
-                    f"[modules.{other}] copies: {printable(sources[other], 500)}",
-                    hint="give it another dest: it would become a part of that module",
-                )
+            for other, pattern in copied.get(fold(above), ()):
+                if other != name and may_select(pattern, _below(path, above)):
+                    raise ConfigError(
+                        f"{shown}: the destination of [modules.{name}], {dests[name]}, lies in the directory that "
+                        f"[modules.{other}] copies: {printable(sources[other], 500)}",
+                        hint="give it another dest: it would become a part of that module",
+                    )
 
 
-def _copied(sources: Mapping[str, str], bench: Bench) -> dict[str, list[str]]:
-    """The directories of this machine that are sources, each with the names of its modules."""
-    found: dict[str, list[str]] = {}
+def _copied(sources: Mapping[str, str], bench: Bench) -> dict[str, list[tuple[str, str]]]:
+    """The directories of this machine that are sources, or that may be made so: each with the names of its modules, and
+    with what their addresses have behind it, from the first wildcard on."""
+    found: dict[str, list[tuple[str, str]]] = {}
     for name, source in sources.items():
         try:
             address = bench.detect(source)
@@ -75,10 +78,16 @@ def _copied(sources: Mapping[str, str], bench: Bench) -> dict[str, list[str]]:
         except GetModulesError:
             continue  # whoever fetches it will hear what is wrong with it
         if path is not None and bench.means.catalog.getter(address.package.getter).local:
-            directory = path / address.subdir
-            if directory.is_dir():
-                found.setdefault(os.path.realpath(directory), []).append(name)
+            start = plain_start(address.subdir)
+            directory = path / start
+            if not os.path.isfile(directory):  # what is not there yet will be
+                pattern = address.subdir[len(start) :].lstrip("/")
+                found.setdefault(fold(os.path.realpath(directory)), []).append((name, pattern))
     return found
+
+
+def _below(path: str, above: str) -> str:
+    return path[len(above) :].lstrip(os.sep).replace(os.sep, "/")
 
 
 def _has_links(dests: Iterable[str], bench: Bench) -> bool:

@@ -13,7 +13,7 @@ from getmodules.model import Demand, Gate, ModuleAddress, PackageAddress
 from getmodules.project.bench import Bench
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
 from getmodules.project.manifest import Manifest
-from getmodules.project.names import LOCK_NAME
+from getmodules.project.names import LOCK_NAME, written_address
 from getmodules.project.selection import Target
 from getmodules.redact import MASK, printable
 from getmodules.results import Installed
@@ -79,7 +79,7 @@ def strays(manifest: Manifest, lock: Lock | None, bench: Bench) -> frozenset[str
 
 def _is_stray(module: LockedModule, bench: Bench) -> bool:
     try:
-        typed, locked = parse(module.source), parse(module.package)
+        typed, locked = written_address(module.source), written_address(module.package)
         if (typed.force, typed.body) == (locked.force, locked.body):
             return False  # most of the time, and known without the getters' opinions
         asked = bench.detect(module.source).package

@@ -67,7 +67,8 @@ class Place:
         """``manifest`` is the file, or the directory that it is in; a ``directory`` also where none is there (yet)."""
         if fold(manifest.name) == LOCK_NAME:  # one file cannot be both: the lock would be written over
             raise ConfigError(f"{LOCK_NAME} is the lock, and no manifest", hint=f"as in {MANIFEST_NAME}")
-        return cls(manifest=manifest / MANIFEST_NAME if directory or manifest.is_dir() else manifest)
+        inside = manifest.is_dir() or (directory and not manifest.is_file())
+        return cls(manifest=manifest / MANIFEST_NAME if inside else manifest)
 
     @property
     def directory(self) -> Path:

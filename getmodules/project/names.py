@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from itertools import pairwise
+from typing import Final
 
 from getmodules.address import parse
 from getmodules.archive.paths import fold, is_unportable, member_path
 from getmodules.errors import ConfigError, GetModulesError, UnsafeContentError
+from getmodules.model import SourceAddress
 from getmodules.redact import printable, redact_address
 
 MANIFEST_NAME = "getmodules.toml"
@@ -17,6 +20,7 @@ LOCK_NAME = "getmodules.lock"
 DEFAULT_DEST = "modules"
 #: What we keep beside the lock, for this checkout alone.
 STATE_DIRECTORY = ".getmodules"
+_REMEMBERED: Final = 1024
 _OURS = (MANIFEST_NAME, LOCK_NAME, STATE_DIRECTORY)
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}", re.ASCII)
 
@@ -78,13 +82,19 @@ def collision(found: tuple[str, str, bool], dests: Mapping[str, str], shown: str
 
 def check_source(source: str) -> str:
     """``source`` as an address that can be written down: one without a secret."""
+    written_address(source)
+    return source
+
+
+@lru_cache(_REMEMBERED)
+def written_address(source: str) -> SourceAddress:
+    """Each stands in several places: the manifest, the lock, the pin. None is remembered that has a secret."""
     if redact_address(source) != source:
         raise ConfigError(
             f"there is a secret in the address {printable(redact_address(source), 500)!r}",
             hint="leave it out: tokens come from the environment (GETMODULES_TOKEN_<host>) or from credential files",
         )
     try:
-        parse(source)
+        return parse(source)
     except GetModulesError as error:
         raise ConfigError(f"{printable(source, 500)!r} is no address: {error.message}", hint=error.hint) from error
-    return source

@@ -24,7 +24,8 @@ def outdated(bench: Bench) -> OutdatedReport:
     manifest, lock = bench.manifest(), needed_lock(bench.place)
     plan = compare(manifest, lock, strays(manifest, lock, bench))
     in_step = [entry for entry in manifest.modules.values() if not plan.fresh(entry.name)]
-    _tell_of_edited([name for name in manifest.modules if name in lock.modules and plan.fresh(name)], bench)
+    edited = tuple(name for name in manifest.modules if name in lock.modules and plan.fresh(name))
+    _tell_of_edited(edited, bench)
     now = current(manifest, plan, lock, bench)
     newer = _newer(in_step, lock, bench)
     failed = {failure.module: failure for failure in (*newer.failures, *now.failures)}
@@ -34,10 +35,10 @@ def outdated(bench: Bench) -> OutdatedReport:
         if entry.name not in failed and (module.newest or module.latest or module.moved):
             found.append(module)
     failures = tuple(failed[name] for name in manifest.modules if name in failed)
-    return OutdatedReport(modules=tuple(found), failures=failures)
+    return OutdatedReport(modules=tuple(found), failures=failures, edited=edited)
 
 
-def _tell_of_edited(names: list[str], bench: Bench) -> None:
+def _tell_of_edited(names: tuple[str, ...], bench: Bench) -> None:
     if names:
         which = f"{names[0]} was" if len(names) == 1 else f"{', '.join(names)} were"
         bench.means.progress.notice("", f"not looked at, since {which} edited and not locked again: getmodules lock")

@@ -163,3 +163,5 @@ class OutdatedModule:
 @valueclass
 class OutdatedReport(_Report):
     modules: tuple[OutdatedModule, ...] = ()
+    #: The names of those that were edited and not locked again: nobody has looked at them.
+    edited: tuple[str, ...] = ()

@@ -113,13 +113,21 @@ def _remove_those(home: Home, goes: Callable[[_Thing, int], bool]) -> Pruned:
     total = sum(thing.size for thing in things)
     removed = freed = 0
     resisting: list[OSError] = []
-    for thing in things:
-        try:
-            if goes(thing, total - freed) and _remove(thing, home):
-                removed, freed = removed + thing.counts, freed + thing.size
-        except OSError as error:
-            resisting.append(error)
+    for _ in range(2):  # what takes room to be removed may have it after the others
+        before, left, resisting = freed, things, []
+        things = []
+        for thing in left:
+            try:
+                if goes(thing, total - freed) and _remove(thing, home):
+                    removed, freed = removed + thing.counts, freed + thing.size
+            except OSError as error:
+                things.append(thing)
+                resisting.append(error)
+        if not resisting or freed == before:
+            break
     if resisting:
+        with suppress(InstallError):  # the other one is told
+            _tidy(home)
         raise _not_removed(resisting, home, freed) from resisting[0]
     _tidy(home)
     return Pruned(removed=removed, freed=freed, bytes=total - freed)

@@ -30,6 +30,15 @@ def test_what_is_told(project: Project) -> None:
         }
 
 
+def test_what_was_edited_is_not_said_to_be_up_to_date(project: Project) -> None:
+    project.wants(src="./src")
+    call("lock")
+    project.wants(src="./pkg.zip")
+    edited = call("outdated")
+    assert (edited.code, edited.out) == (0, "everything else is up to date\n")
+    assert "src was edited" in edited.err
+
+
 def test_what_moved(project: Project) -> None:
     project.wants(src="./src")
     call("lock")

@@ -40,6 +40,11 @@ PACKED, WHOLE, NET = "./pkg.zip", "./src", "./src//net"
         pytest.param({"a": (WHOLE, "modules/a"), "b": (PACKED, "src")}, "[modules.a] copies", id="a source itself"),
         pytest.param({"a": (WHOLE, "modules/a"), "b": (PACKED, "deep/b")}, "[modules.a] copies", id="behind a link"),
         pytest.param({"a": (NET, "modules/a"), "b": (NET, "src/net/b")}, "[modules.a] copies", id="a source of both"),
+        pytest.param({"a": ("./src//n*", "modules/a"), "b": (PACKED, "src/net/b")}, "[modules.a] copies", id="a glob"),
+        pytest.param({"a": ("./none", "modules/a"), "b": (PACKED, "none/b")}, "[modules.a] copies", id="not there yet"),
+        pytest.param(
+            {"a": ("./Src", "modules/a"), "b": (PACKED, "src/x")}, "[modules.a] copies", id="in other letters"
+        ),
     ],
 )
 def test_what_is_refused_before_anything_starts(
@@ -64,7 +69,8 @@ def test_what_is_refused_before_anything_starts(
         pytest.param({"a": (PACKED, "modules/a"), "b": (PACKED, "lnk/b")}, id="beside each other"),
         pytest.param({"a": (NET, "modules/a"), "b": (PACKED, "src/vendor/b")}, id="beside what is copied"),
         pytest.param({"a": (PACKED, "modules/a"), "b": (PACKED, "pkg.zip/b")}, id="below an archive"),
-        pytest.param({"a": ("./none", "modules/a"), "b": (PACKED, "none/b")}, id="what is not there"),
+        pytest.param({"a": ("./src//n*", "modules/a"), "b": (PACKED, "src/vendor/b")}, id="beside a glob"),
+        pytest.param({"a": (f"./{'n' * 300}", "modules/a"), "b": (PACKED, "none/b")}, id="a name that cannot be"),
         pytest.param({"a": ("odd", "modules/a"), "b": (PACKED, "modules/b")}, id="no address"),
         pytest.param({"a": ("git::./src", "modules/a"), "b": (PACKED, "src/b")}, id="a repository"),
     ],

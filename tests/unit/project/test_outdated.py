@@ -92,7 +92,9 @@ def test_an_entry_that_was_edited_is_not_compared_with_what_is_locked(locked: Pr
         new="./src",
     )
     bench = locked.bench()
-    assert subject.outdated(replace(bench, means=replace(bench.means, progress=seen))) == OutdatedReport()
+    assert subject.outdated(replace(bench, means=replace(bench.means, progress=seen))) == OutdatedReport(
+        edited=("ranged",)
+    )
     assert [event for event in seen.events if event[0] == "notice"] == [
         ("notice", "not looked at, since ranged was edited and not locked again: getmodules lock")
     ]
@@ -112,7 +114,7 @@ def test_without_a_lock(project: Project) -> None:
 
 def test_a_source_that_was_edited_is_stale_and_no_move(locked: Project) -> None:
     locked.wants(here="./pkg.zip")
-    assert _outdated(locked) == OutdatedReport(modules=(), failures=())
+    assert _outdated(locked) == OutdatedReport(edited=("here",))
 
 
 def test_a_module_is_described() -> None:

@@ -12,6 +12,7 @@ import pytest
 from getmodules import Digest
 from getmodules.errors import InstallError
 from getmodules.privatedir import PrivateDirectory
+from getmodules.store import upkeep as subject
 from getmodules.store.records import PinRecord, RefRecord
 from getmodules.store.upkeep import clean, info, prune, verify
 from tests.contexts import a_context
@@ -141,6 +142,29 @@ def test_what_cannot_be_removed_keeps_nothing_else(root: Path, monkeypatch: pyte
     assert (blobs_of(root), records_of(root)) == ([], [])
     assert "bytes were freed" in error.message
     assert str(root) in (error.hint or "")
+
+
+def test_what_was_freed_may_be_what_was_needed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (room,) = (root / "workshops").iterdir()
+    _age(room, 30)
+    create = PrivateDirectory.create
+
+    def create_where_there_is_room(private: PrivateDirectory) -> None:
+        if blobs_of(root):
+            _full()
+        create(private)
+
+    monkeypatch.setattr(PrivateDirectory, "create", create_where_there_is_room)
+    monkeypatch.setattr(subject, "_remove_in_place", _full)
+    assert clean(a_home(root)).bytes == 0
+    assert (blobs_of(root), os.listdir(root / "workshops")) == ([], [])
+
+
+def test_what_dead_runs_left_goes_all_the_same(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "locks" / "left-by-a-dead-run").touch()
+    monkeypatch.setattr(subject, "_remove_room", _full)
+    refusal(InstallError, "install/no-space", clean, a_home(root))
+    assert "left-by-a-dead-run" not in os.listdir(root / "locks")
 
 
 def test_who_is_at_work_keeps_what_is_used(root: Path) -> None:
