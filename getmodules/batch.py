@@ -45,6 +45,8 @@ class Job:
     demands: tuple[Demand, ...] = ()
     tree_demands: tuple[Demand, ...] = ()
     force: bool = False
+    #: Raises if what lies at ``dest`` may not be replaced any more.
+    guard: Callable[[], None] | None = None
 
     @property
     def want(self) -> Want:
@@ -138,7 +140,12 @@ def _installing(jobs: Sequence[Job], means: Means) -> Callable[[], _Results[Inst
 
 
 def _install_group(jobs: Sequence[Job], means: Means) -> _Results[Installed]:
-    request = Request(package=jobs[0].address.package, wants=tuple(job.want for job in jobs), demands=jobs[0].demands)
+    request = Request(
+        package=jobs[0].address.package,
+        wants=tuple(job.want for job in jobs),
+        demands=jobs[0].demands,
+        guards={job.dest: job.guard for job in jobs if job.guard is not None},
+    )
     try:
         return dict(zip(_names(jobs), install_each(request, means), strict=True))
     except GetModulesError as error:

@@ -137,6 +137,10 @@ class Want:
     force: bool = False
 
 
+def _no_guards() -> Mapping[Path, Callable[[], None]]:
+    return MappingProxyType({})
+
+
 @valueclass
 class Request:
     """One package with everything that is wanted of it and everything that must hold."""
@@ -144,6 +148,8 @@ class Request:
     package: PackageAddress
     wants: tuple[Want, ...]
     demands: tuple[Demand, ...] = ()
+    #: By destination, who raises if it may not be replaced any more; called right before that.
+    guards: Mapping[Path, Callable[[], None]] = field(default_factory=_no_guards, hash=False)
 
 
 # ---------------------------------------------------------------------------------------------- fetching

@@ -142,6 +142,8 @@ def _attempt(request: Request, means: Means, torn: threading.Event) -> tuple[Ins
         for site in sites:
             if site.want.dest in installed:
                 with results.noted(site.want):
+                    if site.want.dest in request.guards:
+                        request.guards[site.want.dest]()
                     site.staging.publish()
                     results.done(site.want, installed[site.want.dest])
     return results.all()

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from getmodules.batch import Failure, Job, Outcome, install_all
 from getmodules.errors import DestinationExistsError, GetModulesError
@@ -22,8 +23,11 @@ from getmodules.project.plan import Entry, Plan, compare, merged
 from getmodules.project.reports import Action, InstalledModule, InstallReport
 from getmodules.project.selection import Target, targets
 from getmodules.project.trees import MOVE_IT_AWAY, describe, h1_of, is_vacant, odd_kind
+from getmodules.redact import printable
 from getmodules.results import Installed
 from getmodules.values import field, replace, valueclass
+
+_MOVE_CHANGES: Final = "move your changes away, or replace the directory with --force"
 
 
 @valueclass
@@ -125,9 +129,10 @@ class _Installation:
         found = h1_of(dest)
         if found == module.h1:
             return None
-        if not self.wishes.force and found not in known.get(module.dest, ()):
+        ours = known.get(module.dest, frozenset[str]())
+        if not self.wishes.force and found not in ours:
             raise self._edited(module, package, dest)
-        return locked_job(module, package, self.bench, dest, force=True)
+        return self._replacing(locked_job(module, package, self.bench, dest, force=True), ours)
 
     def _dest(self, dest: str) -> Path:
         """Where a module goes; what a killed run left beside it goes, whether or not anything is to be done there."""
@@ -135,13 +140,24 @@ class _Installation:
         self.bench.means.sweeper.sweep(path.parent)
         return path
 
+    def _replacing(self, job: Job, ours: frozenset[str | None] | frozenset[str]) -> Job:
+        """Fetching may take minutes, in which somebody may begin to work in there."""
+
+        def check() -> None:
+            if not is_vacant(job.dest) and h1_of(job.dest) not in ours:
+                raise DestinationExistsError(
+                    f"{printable(str(job.dest), 1000)} was edited while the module was fetched", hint=_MOVE_CHANGES
+                )
+
+        return job if self.wishes.force else replace(job, guard=check)
+
     def _edited(self, module: LockedModule, package: LockedPackage, dest: Path) -> DestinationExistsError:
         kind = odd_kind(dest)
         if kind is not None:
             return DestinationExistsError(f"{module.dest} is {kind}", hint=MOVE_IT_AWAY)
         return DestinationExistsError(
             f"{module.dest} is not what was installed there{describe(module, package, dest, self.bench)}",
-            hint="move your changes away, or replace the directory with --force",
+            hint=_MOVE_CHANGES,
         )
 
     # ------------------------------------------------------------------------------------------------- anew
@@ -169,7 +185,7 @@ class _Installation:
         if self.wishes.force or is_vacant(dest):
             return fresh_job(target, dest, force=self.wishes.force)
         if h1_of(dest) in ours:
-            return fresh_job(target, dest, force=True)
+            return self._replacing(fresh_job(target, dest, force=True), ours)
         # Perhaps it is just what we are about to install: a run that was killed, or trees in version control.
         return fresh_job(target, spare / target.entry.name)
 

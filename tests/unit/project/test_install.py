@@ -19,6 +19,7 @@ from getmodules import (
     LockMismatchError,
     LockStaleError,
     NotFoundError,
+    Phase,
     Progress,
 )
 from getmodules.batch import Pace
@@ -145,6 +146,37 @@ def test_a_tree_that_is_as_it_was_installed_follows_the_lock(project: Project) -
     project.client.lock(project.directory, upgrade=True)
     assert _actions(_install(project, locked=True)) == {"packed": "installed"}
     assert project.tree("modules/packed")["main.tf"] == b"# newer\n"
+
+
+class _AtWork(Progress):
+    """Somebody who edits a file while its module is fetched."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
+        if phase is Phase.UNPACKING:
+            self._file.write_bytes(b"# mine\n")
+
+
+@pytest.mark.parametrize("locked", [False, True])
+def test_what_is_edited_while_its_module_is_fetched_is_not_replaced(locked: bool, project: Project) -> None:
+    project.wants(packed="./pkg.zip", beside="./src")
+    _install(project)
+    project.repack(**{"main.tf": "# newer\n"})
+    project.wants(packed="./pkg.zip//", beside="./src")
+    if locked:
+        project.client.lock(project.directory, upgrade=True)
+    main = project.directory / "modules/packed/main.tf"
+    report = project.client.install(project.directory, progress=_AtWork(main))
+    (failure,) = report.failures
+    assert (failure.module, failure.error.code) == ("packed", "destination-exists")
+    assert "was edited while the module was fetched" in failure.error.message
+    assert main.read_bytes() == b"# mine\n"
+    (again,) = _install(project).failures
+    assert again.error.code == "destination-exists"
+    assert _install(project, force=True).failures == ()
+    assert main.read_bytes() == b"# newer\n"
 
 
 class _Enough(Progress):
