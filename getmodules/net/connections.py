@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.util.ssl_ import create_urllib3_context, resolve_cert_reqs
 from urllib3.util.wait import wait_for_read
 
 from getmodules.net.framing import Response
@@ -144,7 +146,10 @@ def _pool_classes(local: threading.local) -> dict[str, Any]:
         pass
 
     class TlsConnection(Watched, HTTPSConnection):
-        pass
+        def connect(self) -> None:
+            if self.ssl_context is None:
+                self.ssl_context = _context(self.cert_reqs)
+            super().connect()
 
     class PlainPool(HTTPConnectionPool):
         ConnectionCls = PlainConnection
@@ -153,6 +158,14 @@ def _pool_classes(local: threading.local) -> dict[str, Any]:
         ConnectionCls = TlsConnection
 
     return {"http": PlainPool, "https": TlsPool}
+
+
+def _context(cert_reqs: int | str | None) -> ssl.SSLContext:
+    """As urllib3 makes it. But some builds of Python take any end for the end of TLS, and :mod:`getmodules.net.framing`
+    has to know."""
+    context = create_urllib3_context(cert_reqs=resolve_cert_reqs(cert_reqs))
+    context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
+    return context
 
 
 def _connect_checked(connection: Any, check_address: AddressCheck) -> socket.socket:
