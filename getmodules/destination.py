@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from getmodules.errors import DestinationExistsError, InstallError
-from getmodules.oserrors import install_error
+from getmodules.oserrors import install_error, translated
 from getmodules.patterns import pattern
 from getmodules.redact import printable
 from getmodules.removal import status_of
@@ -66,6 +66,11 @@ class Destination:
             return  # moved away since it was seen, by another run that replaces it: nothing is in the way now
         except OSError as error:
             raise install_error(error, f"cannot look at the destination {self.shown}") from error
+
+    def check_source(self) -> None:
+        """Refuse one that has to do with what goes there."""
+        with translated(f"cannot look at the destination {self.shown}"):
+            self._check_source(status_of(self.path))
 
     def _check_source(self, status: os.stat_result | None) -> None:
         if self.source_root is None:

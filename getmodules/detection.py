@@ -6,6 +6,7 @@ round again until it is URL-like. Then the getter that the scheme names has its 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 from getmodules.address import is_url_like, join_subdirs, merge_arguments, parse
@@ -75,6 +76,11 @@ def unusable(location: str, error: AddressError) -> UnsafeContentError:
 
 def is_local(package: PackageAddress, catalog: Catalog) -> bool:
     return catalog.getter(package.getter).local or check_url(package.url).scheme == "file"
+
+
+def local_root(package: PackageAddress, catalog: Catalog) -> Path | None:
+    """Where a package of this machine lies."""
+    return check_url(package.url).local_path() if is_local(package, catalog) else None
 
 
 def _local_source(source: str) -> UnsafeContentError:

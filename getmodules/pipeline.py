@@ -24,7 +24,7 @@ from getmodules.archive.writer import write_members
 from getmodules.arrival import Arrival, arrive, located
 from getmodules.catalog import Catalog
 from getmodules.content import Content, Place, close, receive
-from getmodules.detection import is_local
+from getmodules.detection import local_root
 from getmodules.errors import ContentError, CorruptArchiveError, FetchError, GetModulesError
 from getmodules.expected import expected_checksum
 from getmodules.journey import module_address
@@ -37,7 +37,6 @@ from getmodules.recall import Recall
 from getmodules.reporting import Reporting
 from getmodules.results import Installed, Resolved
 from getmodules.staging import Staging
-from getmodules.url import check_url
 from getmodules.values import replace
 from getmodules.workshop import Workshops, temporary_workshops
 
@@ -103,7 +102,8 @@ def install_each(request: Request, means: Means) -> tuple[Installed | GetModules
 
 def _attempt(request: Request, means: Means, torn: threading.Event) -> tuple[Installed | GetModulesError, ...]:
     """``torn`` is set where what was written for several wants failed for one that is not known."""
-    source_root = _source_root(request, means.catalog)
+    # No destination is put into a package of this machine, or on top of it.
+    source_root = local_root(request.package, means.catalog)
     results = _Results(request)
     with ExitStack() as stack:
         sites: list[_Site] = []
@@ -177,11 +177,6 @@ class _Results:
 
     def all(self) -> tuple[Installed | GetModulesError, ...]:
         return tuple(self._results[want.dest] for want in self._request.wants)
-
-
-def _source_root(request: Request, catalog: Catalog) -> Path | None:
-    """Where a local package lies, so that no destination is put into it, or on top of it."""
-    return check_url(request.package.url).local_path() if is_local(request.package, catalog) else None
 
 
 @contextmanager

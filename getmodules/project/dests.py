@@ -13,15 +13,15 @@ from pathlib import Path
 
 from getmodules.archive.outlet import may_select, plain_start
 from getmodules.archive.paths import fold
-from getmodules.detection import is_local
-from getmodules.errors import ConfigError, GetModulesError, InstallError
+from getmodules.destination import Destination
+from getmodules.detection import local_root
+from getmodules.errors import ConfigError, GetModulesError
 from getmodules.model import ModuleAddress
 from getmodules.project.bench import Bench
 from getmodules.project.lockfile import Lock
 from getmodules.project.manifest import Manifest, ModuleEntry
 from getmodules.project.names import LOCK_NAME, colliding, collision
 from getmodules.redact import printable
-from getmodules.url import check_url
 
 
 def check_manifest(manifest: Manifest, lock: Lock | None, fresh: Callable[[str], bool], bench: Bench) -> None:
@@ -74,7 +74,7 @@ def _copied(sources: Mapping[str, str], bench: Bench) -> dict[str, list[tuple[st
     for name, source in sources.items():
         try:
             address = bench.detect(source)
-            path = _local_path(address, bench)
+            path = local_root(address.package, bench.means.catalog)
         except GetModulesError:
             continue  # whoever fetches it will hear what is wrong with it
         if path is not None and bench.means.catalog.getter(address.package.getter).local:
@@ -103,16 +103,10 @@ def _with_parents(path: str) -> Iterator[str]:
 
 def check_own(entry: ModuleEntry, address: ModuleAddress, bench: Bench) -> None:
     """Raise where a module would lie in its own source, which fetching alone, into a directory of ours, cannot say."""
-    path = _local_path(address, bench)
-    if path is not None and os.path.realpath(path) in _with_parents(bench.real_dest(entry.dest)):
-        raise InstallError(
-            f"the destination {printable(entry.dest, 500)} lies inside the source {printable(entry.source, 500)}",
-            part="inside-source",
-            hint="choose a destination that has nothing to do with the source",
-        ).at(address.display())
-
-
-def _local_path(address: ModuleAddress, bench: Bench) -> Path | None:
-    if not is_local(address.package, bench.means.catalog):
-        return None
-    return check_url(address.package.url).local_path()
+    root = local_root(address.package, bench.means.catalog)
+    if root is not None:
+        try:
+            Destination.at(bench.place.directory / entry.dest, force=True, source_root=root).check_source()
+        except GetModulesError as error:
+            error.at(address.display())
+            raise

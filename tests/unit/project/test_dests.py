@@ -100,14 +100,25 @@ def test_what_is_locked_under_a_pin_is_not_looked_at(project: Project, monkeypat
     subject.check_manifest(bench.manifest(), bench.lock(), lambda name: False, bench)
 
 
-@pytest.mark.parametrize("source", [".", "../project", "./src"])
-def test_a_module_in_its_own_source(source: str, project: Project) -> None:
+@pytest.mark.parametrize(
+    ("source", "relation"),
+    [
+        pytest.param(".", "lies inside the source {}", id="project"),
+        pytest.param("../project", "lies inside the source {}", id="project from above"),
+        pytest.param("./src", "lies inside the source {}/src", id="directory"),
+        pytest.param("./src/a", "is the source itself", id="the same"),
+        pytest.param("./src/a/b", "contains the source {}/src/a/b", id="directory in it"),
+    ],
+)
+def test_a_module_in_its_own_source(source: str, relation: str, project: Project) -> None:
     """Named as what it is, and not as the private directory that it would be fetched into."""
+    (project.directory / "src/a/b").mkdir(parents=True)
     _wants(project, a=(source, "src/a"))
     for work in (Client.lock, Client.install):
         (failure,) = work(project.client, project.directory).failures
         assert failure.error.code == "install/inside-source"
-        assert failure.error.message == f"the destination src/a lies inside the source {source}"
+        where = project.directory
+        assert failure.error.message == f"the destination {where}/src/a {relation.format(where)}"
     bench = project.bench()
     entry = ModuleEntry(name="a", source=source, dest="src/a")
     refusal(InstallError, "install/inside-source", subject.check_own, entry, bench.detect(source), bench)
