@@ -150,6 +150,11 @@ def is_private_name(name: str) -> bool:
     return name.startswith(_PREFIX) and _NAME.fullmatch(name) is not None
 
 
+def is_private(path: str, directory: bool) -> bool:
+    """Whether somebody is at work in there, another module or another run: what is in it now is no part of anything."""
+    return directory and is_private_name(path.rpartition("/")[2])
+
+
 class Sweeper:
     """Removes what dead processes left, once per run and directory: it remembers where it has been."""
 

@@ -19,7 +19,7 @@ from getmodules.localfile import read_file, unreadable
 from getmodules.model import Blob, Members, PackageAddress, Pin, Want
 from getmodules.patterns import pattern
 from getmodules.ports import Context, Detector, Getter, Shorthand
-from getmodules.privatedir import is_private_name
+from getmodules.privatedir import is_private
 from getmodules.redact import printable
 from getmodules.tree import walk
 from getmodules.url import check_url
@@ -96,16 +96,11 @@ class FileGetter:
             raise unreadable(path, error) from error
         if stat.S_ISDIR(status.st_mode):
             _tell_of_checkouts(path, pin.package.url, wants, context)
-            return Members(walk(path, _is_ours))
+            return Members(walk(path, is_private))
         if not stat.S_ISREG(status.st_mode):
             raise UnsafeContentError(f"{printable(str(path))!r} is a device, fifo or socket", part="special-file")
         # Resolved, because the path itself may be a link to the archive; what it leads to must be a file still.
         return Blob(chunks=read_file(path.resolve()), size=status.st_size, name=path.name)
-
-
-def _is_ours(path: str, directory: bool) -> bool:
-    """Another module, or another run, is at work in there: what is in it now is no part of anything."""
-    return directory and is_private_name(path.rpartition("/")[2])
 
 
 def _tell_of_checkouts(path: Path, url: str, wants: Iterable[Want], context: Context) -> None:

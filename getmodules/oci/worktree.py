@@ -18,7 +18,7 @@ from getmodules.model import Kind, Member
 from getmodules.oci.ignore import IGNORE_FILE, Ignore
 from getmodules.oci.workgit import Git, Revision
 from getmodules.ports import Context
-from getmodules.privatedir import is_private_name
+from getmodules.privatedir import is_private
 from getmodules.redact import printable
 from getmodules.tree import member_at, walk
 from getmodules.values import valueclass
@@ -89,11 +89,9 @@ def _ignore(directory: Path) -> Ignore:
 
 def _everything(directory: Path, ignore: Ignore, context: Context) -> list[Member]:
     def leave_out(path: str, is_directory: bool) -> bool:
-        name = path.rpartition("/")[2]
-        if name.lower() == ".git":  # a work tree's or submodule's may be a file
-            return True
-        # Another run may be at work in there, for a moment.
-        return (is_directory and is_private_name(name)) or ignore.leaves_out(path, directory=is_directory)
+        # A work tree's or submodule's .git may be a file.
+        is_git = path.rpartition("/")[2].lower() == ".git"
+        return is_git or is_private(path, is_directory) or ignore.leaves_out(path, directory=is_directory)
 
     members: list[Member] = []
     for number, member in enumerate(walk(directory, leave_out), start=1):
