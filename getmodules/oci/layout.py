@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from getmodules.digest import Digest
@@ -21,7 +21,7 @@ from getmodules.errors import (
 )
 from getmodules.localfile import unreadable
 from getmodules.oci import artifact
-from getmodules.oci.layoutfiles import INDEX, MARK, DirectoryFiles, Files, TarFiles, blob_name
+from getmodules.oci.layoutfiles import INDEX, MARK, DirectoryFiles, Files, Part, TarFiles, blob_name
 from getmodules.oci.layoutindex import INDEX_BYTES, Index
 from getmodules.oci.layoutwriter import LayoutWriter
 from getmodules.oci.repository import (
@@ -72,12 +72,7 @@ class Layout:
 
     def blob(self, descriptor: Descriptor, context: Context) -> Iterable[bytes]:
         """Looked for when the first piece is asked for; the consumer checks the digest."""
-        part = self._opened(context).open(blob_name(descriptor.digest))
-        if part is None:
-            raise self._incomplete(descriptor.digest)
-        with part:
-            if part.size != descriptor.size:
-                raise _wrong_size(descriptor, part.size)
+        with self._described(descriptor, context) as part:
             yield from part.pieces()
 
     def tags(self, context: Context) -> Iterator[str]:
@@ -108,12 +103,7 @@ class Layout:
         return None if found is None else found.digest
 
     def _listed(self, entry: Descriptor, context: Context) -> RawManifest:
-        part = self._opened(context).open(blob_name(entry.digest))
-        if part is None:
-            raise self._incomplete(entry.digest)
-        with part:
-            if part.size != entry.size:
-                raise _wrong_size(entry, part.size)
+        with self._described(entry, context) as part:
             body = part.read(MANIFEST_BYTES)
         manifest = RawManifest(media_type=entry.media_type, body=body)
         if manifest.digest(entry.digest.algorithm) != entry.digest:
@@ -122,6 +112,17 @@ class Layout:
                 hint="it was changed or damaged: copy or push it again",
             )
         return manifest
+
+    @contextmanager
+    def _described(self, descriptor: Descriptor, context: Context) -> Iterator[Part]:
+        """The file, if it is there and has the right size."""
+        part = self._opened(context).open(blob_name(descriptor.digest))
+        if part is None:
+            raise self._incomplete(descriptor.digest)
+        with part:
+            if part.size != descriptor.size:
+                raise _wrong_size(descriptor, part.size)
+            yield part
 
     def _manifest_of(self, digest: Digest, index: Index, context: Context) -> RawManifest:
         listed = index.of_digest(digest)

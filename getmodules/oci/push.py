@@ -121,9 +121,7 @@ def _is_published(
 
 
 def _as_layout(repository: WritableRepository) -> Layout | None:
-    """Of the repositories only layouts are directories; for the others, theirs is not even imported."""
-    if not hasattr(repository, "directory"):
-        return None
+    """Only those are directories, of which parts may be lost."""
     from getmodules.oci.layout import Layout
 
     return repository if isinstance(repository, Layout) else None
