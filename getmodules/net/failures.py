@@ -66,19 +66,14 @@ def broken_body(error: BaseException, mask: Callable[[str], str] = str) -> Fetch
 def _untrusted(error: ssl.SSLCertVerificationError, whose: str) -> NetworkError:
     said = printable(redact(_innermost(error)), 300)
     code = getattr(error, "verify_code", None)
+    what = f"{whose}'s certificate cannot be trusted: {said}"
+    hint = "for a private authority: --ca-file FILE, or SSL_CERT_FILE"
     if code == _EXPIRED:
-        what, hint = (
-            f"{whose}'s certificate has expired",
-            "its owner must renew it, unless this machine's clock is wrong",
-        )
+        what = f"{whose}'s certificate has expired"
+        hint = "its owner must renew it, unless this machine's clock is wrong"
     elif code in _FOR_ANOTHER_HOST:
-        what, hint = (
-            f"{whose}'s certificate is for another host: {said}",
-            "is the address right, or is somebody in between?",
-        )
-    else:
-        what = f"{whose}'s certificate cannot be trusted: {said}"
-        hint = "for a private authority: --ca-file FILE, or SSL_CERT_FILE"
+        what = f"{whose}'s certificate is for another host: {said}"
+        hint = "is the address right, or is somebody in between?"
     return NetworkError(what, part="certificate", hint=hint)
 
 

@@ -7,7 +7,7 @@ edited is never overwritten. Only when every module is in its place is the lock 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -140,7 +140,7 @@ class _Installation:
         self.bench.means.sweeper.sweep(path.parent)
         return path
 
-    def _replacing(self, job: Job, ours: frozenset[str | None] | frozenset[str]) -> Job:
+    def _replacing(self, job: Job, ours: Collection[str | None]) -> Job:
         """Fetching may take minutes, in which somebody may begin to work in there."""
 
         def check() -> None:
