@@ -89,30 +89,51 @@ if TYPE_CHECKING:
 
 logging.getLogger("getmodules").addHandler(logging.NullHandler())
 
-#: Where the other public names live; each is imported when it is first used, so that importing costs little.
-_HOMES = {
-    "getmodules.batch": ("Failure", "Pace"),
-    "getmodules.client": ("Client",),
-    "getmodules.digest": ("Digest",),
-    "getmodules.hashing": ("hash_file", "hash_tree", "hash_zip"),
-    "getmodules.hookspecs": ("hookimpl",),
-    "getmodules.limits": ("Limits",),
-    "getmodules.arguments": ("Arguments",),
-    "getmodules.model": (
-        "Blob", "Demand", "Elsewhere", "Evidence", "Gate", "Kind", "Member", "Members",
-        "ModuleAddress", "PackageAddress", "Pin", "Unchanged", "Want",
-    ),
-    "getmodules.oci.results": ("Inspected", "Pushed", "Referrer"),
-    "getmodules.ports": ("Context", "Credential", "Origin", "Shorthand"),
-    "getmodules.progress": ("Phase", "Progress"),
-    "getmodules.project.reports": (
-        "CheckReport", "FailuresError", "InstallReport", "LockReport", "OutdatedReport", "VerifyReport",
-    ),
-    "getmodules.redact": ("Secret",),
-    "getmodules.results": ("Installed", "Resolved"),
-    "getmodules.tree": ("members_of",),
-}  # fmt: skip
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+#: The module of each other public name; it is imported when the name is first used, so that importing costs little.
+_HOME_OF = {
+    "Arguments": "getmodules.arguments",
+    "Blob": "getmodules.model",
+    "CheckReport": "getmodules.project.reports",
+    "Client": "getmodules.client",
+    "Context": "getmodules.ports",
+    "Credential": "getmodules.ports",
+    "Demand": "getmodules.model",
+    "Digest": "getmodules.digest",
+    "Elsewhere": "getmodules.model",
+    "Evidence": "getmodules.model",
+    "Failure": "getmodules.batch",
+    "FailuresError": "getmodules.project.reports",
+    "Gate": "getmodules.model",
+    "hash_file": "getmodules.hashing",
+    "hash_tree": "getmodules.hashing",
+    "hash_zip": "getmodules.hashing",
+    "hookimpl": "getmodules.hookspecs",
+    "Inspected": "getmodules.oci.results",
+    "Installed": "getmodules.results",
+    "InstallReport": "getmodules.project.reports",
+    "Kind": "getmodules.model",
+    "Limits": "getmodules.limits",
+    "LockReport": "getmodules.project.reports",
+    "Member": "getmodules.model",
+    "Members": "getmodules.model",
+    "members_of": "getmodules.tree",
+    "ModuleAddress": "getmodules.model",
+    "Origin": "getmodules.ports",
+    "OutdatedReport": "getmodules.project.reports",
+    "Pace": "getmodules.batch",
+    "PackageAddress": "getmodules.model",
+    "Phase": "getmodules.progress",
+    "Pin": "getmodules.model",
+    "Progress": "getmodules.progress",
+    "Pushed": "getmodules.oci.results",
+    "Referrer": "getmodules.oci.results",
+    "Resolved": "getmodules.results",
+    "Secret": "getmodules.redact",
+    "Shorthand": "getmodules.ports",
+    "Unchanged": "getmodules.model",
+    "VerifyReport": "getmodules.project.reports",
+    "Want": "getmodules.model",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from getmodules.providers import Hash, Package, Platform, ProviderAddress, measure
+from tests.checkout import CASES
 
-CASES = Path(__file__).parent / "cases"
 RELEASE = CASES / "openpgp"
 
 ADDRESS = ProviderAddress.parse("registry.opentofu.org/test/null")

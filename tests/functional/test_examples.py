@@ -7,7 +7,8 @@ import sys
 import zipfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.checkout import ROOT
+
 EXAMPLES = ROOT / "examples"
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from getmodules import SignatureError
+from tests.checkout import DOCS
 from tests.refusals import refusal
 from tests.releases import AUTHOR_ID, RELEASE
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "account-for-provider-hashes.rst"
+PAGE = DOCS / "how-to" / "account-for-provider-hashes.rst"
 
 
 def _run_page() -> None:

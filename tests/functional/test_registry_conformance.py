@@ -13,9 +13,10 @@ import pytest
 
 from getmodules.testing import Access, Behaviour, Registry, User, tls_context
 from tests.asking import make_certificate
+from tests.checkout import ROOT
 from tests.gotools import DIRECTORY, need_go
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "conformance"
+SCRIPT = ROOT / "scripts" / "conformance"
 USERS = {"user": User("password")}
 # Read when the module is loaded: the tests' own environment does not have it.
 _NEWEST = Path(os.environ.get("OCI_CONFORMANCE") or DIRECTORY / "conformance")

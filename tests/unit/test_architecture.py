@@ -13,11 +13,7 @@ import pytest
 
 from getmodules import errors, hookspecs
 from getmodules.limits import Limits
-
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "getmodules"
-TESTS = ROOT / "tests"
-DOCS = ROOT / "docs"
+from tests.checkout import DOCS, PACKAGE, ROOT, TESTS
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 LONGEST = 330

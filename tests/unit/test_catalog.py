@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from getmodules import Client, PluginConflictError, UnknownSchemeError, hookimpl
 from getmodules.catalog import KNOWN_DISTRIBUTIONS
+from tests.checkout import ROOT
 from tests.fakes import FakeGetter
 from tests.refusals import refusal
 from tests.sites import NO_STRANGERS, first_party
@@ -158,7 +158,7 @@ def test_an_unknown_scheme_says_what_to_do(scheme: str, hint: str) -> None:
 
 
 def test_no_hint_names_a_distribution_that_does_not_exist() -> None:
-    plugins = Path(__file__).parents[2] / "plugins"
+    plugins = ROOT / "plugins"
     for distribution in KNOWN_DISTRIBUTIONS.values():
         assert (plugins / distribution / "setup.cfg").is_file()
     for scheme in ("s3", "gs", "gcs", "hg", "azure"):

@@ -15,10 +15,10 @@ from getmodules import AddressError, Client, GetModulesError, UnknownSchemeError
 from getmodules.detection import MAX_ROUNDS, detect_elsewhere
 from getmodules.ports import Shorthand
 from getmodules.url import check_url
+from tests.checkout import CASES
 from tests.refusals import refusal, words_of
 from tests.sites import NO_STRANGERS, first_party
 
-CASES = Path(__file__).resolve().parents[1] / "cases"
 SHA256 = "0123456789abcdef" * 4
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from getmodules.dirhash import h1
 from getmodules.errors import ContentError
+from tests.checkout import CASES
 
-VECTORS = json.loads((Path(__file__).parents[1] / "cases" / "h1.json").read_text())
+VECTORS = json.loads((CASES / "h1.json").read_text())
 
 
 def content_of(file: dict[str, Any]) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,9 +38,10 @@ from getmodules.testing import (
     module_package,
     provider_package,
 )
+from tests.checkout import CASES
 from tests.refusals import refusal
 
-VECTORS = json.loads((Path(__file__).parents[2] / "cases" / "oci_manifests.json").read_text(encoding="utf-8"))
+VECTORS = json.loads((CASES / "oci_manifests.json").read_text(encoding="utf-8"))
 FORMATS = {"archive/zip": "zip"}
 DIGEST = "sha256:" + "0a" * 32
 IMAGE_CONFIG = "application/vnd.oci.image.config.v1+json"

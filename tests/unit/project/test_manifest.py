@@ -10,10 +10,11 @@ import pytest
 
 from getmodules import ConfigError
 from getmodules.project import manifest as subject
+from tests.checkout import DOCS
 from tests.refusals import refusal, words_of
 
 PATH = Path("/p/getmodules.toml")
-SCHEMA = Path(__file__).resolve().parents[3] / "docs" / "reference" / "getmodules.schema.json"
+SCHEMA = DOCS / "reference" / "getmodules.schema.json"
 
 
 def _parse(text: str) -> subject.Manifest:

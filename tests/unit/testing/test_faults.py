@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from getmodules.testing import FAULTS
+from tests.checkout import DOCS
 
-DOCUMENTATION = Path(__file__).resolve().parents[3] / "docs" / "reference" / "testing.rst"
+DOCUMENTATION = DOCS / "reference" / "testing.rst"
 TESTS = Path(__file__).parent / "misbehaviour"
 
 
