@@ -16,7 +16,7 @@ from getmodules.git.failures import failure
 from getmodules.git.fetch import Budget, Fetcher
 from getmodules.git.refs import Refs, full_commit, short_commit
 from getmodules.git.remote import Remote
-from getmodules.git.store import Kind, Store
+from getmodules.git.store import Extent, Store
 from getmodules.ports import Context
 from getmodules.redact import printable
 
@@ -85,7 +85,7 @@ def _check_speaks_git(remote: Remote, git: Git) -> None:
     are an empty list to git: it takes them for a repository of plain files."""
     context = git.context
     with context.workshop(workshop_key(remote)) as directory, connected(remote, git, directory) as connection:
-        store = Store(directory, Kind.TIP, len(_NO_COMMIT))
+        store = Store(directory, Extent.TIP, len(_NO_COMMIT))
         store.prepare()
         if not Fetcher(git, connection, Budget(context.limits)).speaks_git(store, _NO_COMMIT):
             raise NotFoundError(
@@ -108,7 +108,7 @@ def _complete(remote: Remote, short: str, refs: Refs, git: Git) -> str | None:
     """The one commit whose id begins with ``short``. Only who knows all commits can tell."""
     context = git.context
     with context.workshop(workshop_key(remote)) as directory, connected(remote, git, directory) as connection:
-        store = Store(directory, Kind.COMMITS, refs.id_length)
+        store = Store(directory, Extent.COMMITS, refs.id_length)
         # An older one is of no use: git dies where a tag leads to what the filter left out.
         store.wipe()
         Fetcher(git, connection, Budget(context.limits)).commits(store, refs, short)

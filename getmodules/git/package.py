@@ -18,7 +18,7 @@ from getmodules.git.objects import Content, Objects
 from getmodules.git.parse import Mode, tree_of
 from getmodules.git.reach import too_far_in
 from getmodules.git.remote import Remote
-from getmodules.git.store import Kind, Store
+from getmodules.git.store import Extent, Store
 from getmodules.git.submodules import FILE
 from getmodules.git.walk import Entry, Selection, Walk
 from getmodules.net.reach import no_further_in
@@ -133,7 +133,9 @@ class Package:
 
     def _usable(self) -> Iterator[Store]:
         """The stores that may have it, the one that has most first."""
-        kinds = (Kind.TIP, Kind.HISTORY) if self.selection.is_everything else (Kind.TIP, Kind.HISTORY, Kind.LEAN)
+        kinds = (
+            (Extent.TIP, Extent.HISTORY) if self.selection.is_everything else (Extent.TIP, Extent.HISTORY, Extent.LEAN)
+        )
         for kind in kinds:
             store = self._a_store(kind)
             if store.path.is_dir():
@@ -147,13 +149,13 @@ class Package:
 
     def _fetch(self) -> None:
         self._is_fresh = True
-        store = self._a_store(Kind.TIP if self.selection.is_everything else Kind.LEAN)
+        store = self._a_store(Extent.TIP if self.selection.is_everything else Extent.LEAN)
         store.prepare()
         git, context = self._tools.git, self._tools.git.context
         with connected(self.remote, git, self._directory) as connection:
             fetcher = Fetcher(git, connection, self._tools.budget)
             if not self._renewing(store, lambda: fetcher.by_commit(store, self.aim)):
-                store = full = self._a_store(Kind.HISTORY)
+                store = full = self._a_store(Extent.HISTORY)
                 store.prepare()
                 self._renewing(full, lambda: fetcher.history(full, self.aim))
                 context.notice("the server gives no single commits, so the whole history was fetched")
@@ -186,7 +188,7 @@ class Package:
         context = self._tools.git.context
         walk = Walk(context.limits, self.selection, len(self.tree) // 2, context.checkpoint)
         self.entries = walk.run(self.tree, objects.trees)
-        if store.kind is Kind.LEAN:
+        if store.kind is Extent.LEAN:
             self._complete_files(store, objects)
 
     def _complete_files(self, store: Store, objects: Objects) -> None:
@@ -197,7 +199,7 @@ class Package:
         with connected(self.remote, git, self._directory) as connection:
             fetcher = Fetcher(git, connection, self._tools.budget)
             if not fetcher.blobs(store, lacking):
-                whole = self._a_store(Kind.TIP)
+                whole = self._a_store(Extent.TIP)
                 whole.prepare()
                 if fetcher.by_commit(whole, self.aim):
                     self._release()
@@ -216,7 +218,7 @@ class Package:
             if entry.mode in _CONTENT and (entry.wanted or (needs_modules and entry.path == FILE)):
                 yield entry.id
 
-    def _a_store(self, kind: Kind) -> Store:
+    def _a_store(self, kind: Extent) -> Store:
         return Store(self._directory, kind, len(self.aim.commit))
 
     def _release(self) -> None:

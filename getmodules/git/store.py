@@ -30,8 +30,8 @@ _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _IN_THE_WAY: Final = ("hooks", "info", "logs", "worktrees", "modules", "commondir", "objects/info")
 
 
-class Kind(StrEnum):
-    """Stores that hold different things cannot be one: git takes what it has for all that there is."""
+class Extent(StrEnum):
+    """How much of a repository a store holds; one store is never two of these, since git takes what it has for all."""
 
     #: Single commits with all that they need.
     TIP = "tip"
@@ -48,7 +48,7 @@ class Kind(StrEnum):
 
 
 class Store:
-    def __init__(self, workshop: Path, kind: Kind, id_length: int) -> None:
+    def __init__(self, workshop: Path, kind: Extent, id_length: int) -> None:
         self.kind = kind
         self.algorithm = "sha256" if id_length == 64 else "sha1"
         self.path = workshop / f"{kind}-{self.algorithm}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from getmodules.git.command import Git
-from getmodules.git.store import Kind, Store
+from getmodules.git.store import Extent, Store
 from tests.contexts import a_context
 from tests.gitrepos import Repository
 from tests.tools import need
@@ -20,7 +20,7 @@ def a_git(tmp_path: Path | None = None, **more: Any) -> Git:
     return Git(a_context(tmp_path, **{"environ": environ, **more}))
 
 
-def a_store_of(repository: Repository, workshop: Path, kind: Kind = Kind.TIP) -> Store:
+def a_store_of(repository: Repository, workshop: Path, kind: Extent = Extent.TIP) -> Store:
     store = Store(workshop, kind, 64 if repository.algorithm == "sha256" else 40)
     store.prepare()
     shutil.copytree(repository.path / "objects", store.path / "objects", dirs_exist_ok=True)

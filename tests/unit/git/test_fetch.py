@@ -15,7 +15,7 @@ from getmodules.git.objects import Objects
 from getmodules.git.process import Done
 from getmodules.git.refs import Refs
 from getmodules.git.remote import Remote
-from getmodules.git.store import Kind, Store
+from getmodules.git.store import Extent, Store
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.url import check_url
@@ -39,7 +39,7 @@ def fetcher(repository: Repository, tmp_path: Path) -> Iterator[Fetcher]:
         yield Fetcher(git, connection, Budget(Limits()))
 
 
-def a_store(tmp_path: Path, kind: Kind = Kind.TIP, digits: int = 40) -> Store:
+def a_store(tmp_path: Path, kind: Extent = Extent.TIP, digits: int = 40) -> Store:
     store = Store(tmp_path / "workshop", kind, digits)
     store.prepare()
     return store
@@ -78,7 +78,7 @@ def test_no_such_commit(repository: Repository, fetcher: Fetcher, tmp_path: Path
     refusal(NotFoundError, "not-found", fetcher.by_commit, store, Aim("12" * 20))
     assert not store.is_complete("12" * 20)
     refusal(CorruptArchiveError, "corrupt-archive", fetcher.by_commit, store, Aim("12" * 20, "refs/heads/main"))
-    refusal(NotFoundError, "not-found", fetcher.history, a_store(tmp_path, Kind.HISTORY), Aim("12" * 20))
+    refusal(NotFoundError, "not-found", fetcher.history, a_store(tmp_path, Extent.HISTORY), Aim("12" * 20))
 
 
 def test_the_history(repository: Repository, fetcher: Fetcher, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_the_history(repository: Repository, fetcher: Fetcher, tmp_path: Path) -
     repository.ref("refs/custom/x", repository.commit_files({"main.tf": b"# 3\n"}, second, branch="gone"))
     custom = (repository.path / "refs" / "custom" / "x").read_text(encoding="ascii").strip()
     (repository.path / "refs" / "heads" / "gone").unlink()
-    store = a_store(tmp_path, Kind.HISTORY)
+    store = a_store(tmp_path, Extent.HISTORY)
     fetcher.history(store, Aim(first))
     assert store.is_complete(first)
     assert kinds(store, custom) == ["missing"]
@@ -100,10 +100,10 @@ def test_commits_alone_and_then_single_files(repository: Repository, fetcher: Fe
         config.write("[uploadpack]\n\tallowFilter = true\n")
     commit = repository.commit_files(FILES)
     blob, other = repository.blob(FILES["main.tf"]), repository.blob(FILES["sub/a.tf"])
-    commits = a_store(tmp_path, Kind.COMMITS)
+    commits = a_store(tmp_path, Extent.COMMITS)
     fetcher.commits(commits, Refs({"refs/heads/main": commit}, {}), "1234567")
     assert kinds(commits, commit, repository.files(FILES)) == ["commit", "missing"]
-    lean = a_store(tmp_path, Kind.LEAN)
+    lean = a_store(tmp_path, Extent.LEAN)
     assert fetcher.by_commit(lean, Aim(commit))
     assert kinds(lean, commit, repository.files(FILES), blob) == ["commit", "tree", "missing"]
     assert fetcher.blobs(lean, [blob])
@@ -117,7 +117,7 @@ def test_commits_that_no_branch_leads_to(repository: Repository, fetcher: Fetche
     repository.ref("refs/pull/7/head", pulled)
     repository.ref("refs/pull/8/head", other)
     refs = Refs({"HEAD": detached, "refs/pull/7/head": pulled, "refs/pull/8/head": other}, {})
-    store = a_store(tmp_path, Kind.COMMITS)
+    store = a_store(tmp_path, Extent.COMMITS)
     fetcher.commits(store, refs, pulled[:9])
     assert kinds(store, first, detached, pulled, other) == ["commit", "commit", "commit", "missing"]
 
@@ -128,7 +128,7 @@ def test_commits_of_a_shallow_repository(repository: Repository, fetcher: Fetche
     second = repository.commit_files({"main.tf": b"# 2\n"}, first)
     (repository.path / "shallow").write_text(second + "\n")
     repository.forget(first)
-    store = a_store(tmp_path, Kind.COMMITS)
+    store = a_store(tmp_path, Extent.COMMITS)
     fetcher.commits(store, Refs({"HEAD": second, "refs/heads/main": second}, {}), second[:9])
     assert store.ref("heads/main") == second
 
@@ -141,7 +141,7 @@ def test_a_short_id_of_what_is_no_commit(kind: str, repository: Repository, fetc
     commit = repository.commit_files(FILES)
     odd = repository.blob(b"1") if kind == "blob" else repository.files({"x": b"1"})
     repository.ref("refs/odd", odd)
-    store = a_store(tmp_path, Kind.COMMITS)
+    store = a_store(tmp_path, Extent.COMMITS)
     fetcher.commits(store, Refs({"HEAD": commit, "refs/heads/main": commit, "refs/odd": odd}, {}), odd[:9])
     assert kinds(store, commit) == ["commit"]
 
@@ -198,7 +198,7 @@ def test_a_web_page_does_not(tmp_path: Path) -> None:
     ):
         fetcher = Fetcher(git, connection, Budget(Limits()))
         assert not fetcher.speaks_git(a_store(tmp_path), "1" * 40)
-        error = refusal(NotFoundError, "not-found", fetcher.history, a_store(tmp_path, Kind.HISTORY), Aim("12" * 20))
+        error = refusal(NotFoundError, "not-found", fetcher.history, a_store(tmp_path, Extent.HISTORY), Aim("12" * 20))
     assert "repository" in (error.hint or "")
     assert "nor any other" in error.message
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from getmodules.git.environment import REMOTE
-from getmodules.git.store import REFS, Kind, Store
+from getmodules.git.store import REFS, Extent, Store
 from tests.snapshots import snapshot
 
 ID = "12" * 20
 
 
-def a_store(tmp_path: Path, kind: Kind = Kind.TIP, length: int = 40) -> Store:
+def a_store(tmp_path: Path, kind: Extent = Extent.TIP, length: int = 40) -> Store:
     store = Store(tmp_path, kind, length)
     store.prepare()
     return store
@@ -31,8 +31,8 @@ def test_a_new_one_is_a_repository(tmp_path: Path) -> None:
 
 
 def test_kinds_and_algorithms_are_kept_apart(tmp_path: Path) -> None:
-    paths = {a_store(tmp_path, kind, length).path for kind in Kind for length in (40, 64)}
-    assert len(paths) == 2 * len(Kind)
+    paths = {a_store(tmp_path, kind, length).path for kind in Extent for length in (40, 64)}
+    assert len(paths) == 2 * len(Extent)
     assert "sha256" in (a_store(tmp_path, length=64).path / "config").read_text(encoding="ascii")
 
 
@@ -45,7 +45,7 @@ def test_what_is_complete_stays_so(tmp_path: Path) -> None:
 
 
 def test_a_filtered_one_fetches_nothing_while_it_is_read(tmp_path: Path) -> None:
-    store = a_store(tmp_path, Kind.LEAN)
+    store = a_store(tmp_path, Extent.LEAN)
     config = store.path / "config"
     assert "partialClone" not in config.read_text(encoding="ascii")
     store.for_fetching()
@@ -82,7 +82,7 @@ def test_something_else_in_its_place(kind: str, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "HEAD").write_text("mine\n", encoding="ascii")
-    place = Store(tmp_path, Kind.TIP, 40).path
+    place = Store(tmp_path, Extent.TIP, 40).path
     if kind == "file":
         place.write_text("x", encoding="ascii")
     else:

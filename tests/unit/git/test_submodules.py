@@ -10,7 +10,7 @@ import pytest
 from getmodules import CorruptArchiveError, NotFoundError, UnsafeContentError
 from getmodules.git.command import Git
 from getmodules.git.remote import Remote
-from getmodules.git.store import Kind, Store
+from getmodules.git.store import Extent, Store
 from getmodules.git.submodules import Submodules
 from getmodules.url import check_url
 from tests.contexts import a_context
@@ -23,7 +23,7 @@ WEB = Remote(check_url("https://h/a/b.git"))
 
 def read(content: bytes, tmp_path: Path) -> Submodules:
     need("git")
-    store = Store(tmp_path, Kind.TIP, 40)
+    store = Store(tmp_path, Extent.TIP, 40)
     store.prepare()
     return Submodules.read(content, store, Git(a_context(environ={"PATH": os.environ["PATH"]})))
 
