@@ -196,6 +196,17 @@ def reported(package: str, means: Means, workshops: Workshops) -> Iterator[Conte
     progress.finished(package, None)
 
 
+@contextmanager
+def open_context(means: Means, name: str) -> Iterator[Context]:
+    """The context of work that has no destination, under the name that reports and errors have for it."""
+    with (
+        means.visit() as visit,
+        temporary_workshops(visit) as workshops,
+        reported(name, means, workshops) as context,
+    ):
+        yield context
+
+
 def _write(content: Content, wants: Sequence[Want], sites: Sequence[_Site], context: Context) -> tuple[Tree, ...]:
     context.phase(Phase.UNPACKING)
     roots: list[int] = []

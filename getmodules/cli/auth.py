@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from getmodules.cli.options import Parser, add_network, add_output, add_plugins, means_of
+from getmodules.cli.options import Parser, add_network, add_output, add_plugins, contexts_of
 from getmodules.cli.render import Console, whole
 from getmodules.errors import ConfigError
 
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
             f"there is no auth {whole(options.action)}", hint="write getmodules auth check HOST/REPOSITORY"
         )
     registry, repository = parse_place(options.place)
-    checked = check(registry, repository, means_of(options, console))
+    checked = check(registry, repository, contexts_of(options, console))
     console.result("\n".join(_as_lines(checked)), _as_json(checked))
     if checked.error is None:
         return 0

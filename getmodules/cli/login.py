@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-from getmodules.cli.options import Parser, add_network, add_output, add_plugins, means_of
+from getmodules.cli.options import Parser, add_network, add_output, add_plugins, contexts_of
 from getmodules.cli.render import Console, whole
 from getmodules.errors import ConfigError
 from getmodules.redact import Secret
@@ -63,9 +63,9 @@ def parser() -> Parser:
 def run(options: argparse.Namespace, console: Console) -> int:
     from getmodules.oci.login import log_in, parse_registry
 
-    registry, means = parse_registry(options.registry), means_of(options, console)
+    registry, contexts = parse_registry(options.registry), contexts_of(options, console)
     username, password = _credential(options, console)
-    done = log_in(registry, username, password, means)
+    done = log_in(registry, username, password, console.environ, contexts)
     for note in _notes(done) if not console.quiet else ():
         console.labelled("note", note)
     if console.json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from getmodules.cli.options import Parser, add_output, add_plugins, means_of
+from getmodules.cli.options import Parser, add_output, add_plugins, contexts_of
 from getmodules.cli.render import Console, whole
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def parser() -> Parser:
 def run(options: argparse.Namespace, console: Console) -> int:
     from getmodules.oci.login import log_out, parse_registry
 
-    registry, means = parse_registry(options.registry), means_of(options, console)
-    done = log_out(registry, means)
+    registry, contexts = parse_registry(options.registry), contexts_of(options, console)
+    done = log_out(registry, console.environ, contexts)
     if done.still_in is not None and not console.quiet:
         console.labelled("note", f"{done.still_in} still has a credential for {done.registry}")
     if console.json:

@@ -14,8 +14,8 @@ from getmodules.errors import ConfigError
 if TYPE_CHECKING:
     from getmodules.client import Client
     from getmodules.limits import Limits
-    from getmodules.means import Means
     from getmodules.net.settings import NetSettings
+    from getmodules.oci.login import OpenContext
 
 PROGRAM = "getmodules"
 _WIDEST, _NARROWEST = 100, 40
@@ -231,21 +231,23 @@ def client_of(options: argparse.Namespace, console: Console) -> Client:
     return _client(options, console, network_of(options, console.environ))
 
 
-def means_of(options: argparse.Namespace, console: Console) -> Means:
+def contexts_of(options: argparse.Namespace, console: Console) -> OpenContext:
     """For work on credentials, which is no module's and so not the client's."""
     from getmodules.cli.network import network_of
     from getmodules.cli.progress import notices
     from getmodules.means import Means
     from getmodules.net.network import ClientNetwork
+    from getmodules.pipeline import open_context
 
     network = network_of(options, console.environ)
-    return Means(
+    means = Means(
         catalog=_client(options, console, network).catalog,
         limits=_limits_of(options, console),
         progress=notices(console),
         network=ClientNetwork(network),
         environ=console.environ,
     )
+    return partial(open_context, means)
 
 
 def _client(options: argparse.Namespace, console: Console, network: NetSettings) -> Client:

@@ -5,8 +5,8 @@ A login is proved at its registry first and stored then, in the place that docke
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
 from getmodules.errors import (
@@ -16,7 +16,6 @@ from getmodules.errors import (
     GetModulesError,
     UnsupportedContentError,
 )
-from getmodules.means import Means
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.oci.authfiles import login_file
 from getmodules.oci.authkeys import canonical_host, names_in_helpers
@@ -24,15 +23,16 @@ from getmodules.oci.dockerconfig import Considered
 from getmodules.oci.dockerlogin import DockerLogin, check_login
 from getmodules.oci.reference import check_repository
 from getmodules.oci.registries import Registries, api_location, registry_name
-from getmodules.pipeline import reported
 from getmodules.ports import Context, Credential, Origin
 from getmodules.redact import MASK, Secret, quoted
 from getmodules.url import check_url
 from getmodules.values import field, valueclass
-from getmodules.workshop import temporary_workshops
 
 if TYPE_CHECKING:
     from getmodules.oci.client import RegistryClient
+
+#: Opens the context of one piece of work, by the name that reports and errors have for it.
+OpenContext = Callable[[str], AbstractContextManager[Context]]
 
 _SCHEMES: Final = ("oci://", "https://")
 _NO_REPOSITORY: Final = ""
@@ -132,15 +132,17 @@ def _no_registry(text: str) -> ConfigError:
 # ---------------------------------------------------------------------------------------------------- in and out
 
 
-def log_in(registry: str, username: str, secret: Secret, means: Means) -> LoggedIn:
+def log_in(
+    registry: str, username: str, secret: Secret, environ: Mapping[str, str], open_context: OpenContext
+) -> LoggedIn:
     """Prove a login at its registry and keep it; on any error nothing is written."""
     check_login(username, secret)
-    login = DockerLogin(means.environ)
-    with _operation(registry, means) as context:
+    login = DockerLogin(environ)
+    with open_context(registry) as context:
         origin, checked = _prove(registry, username, secret, context)
         stored_in = login.store(registry_name(origin), username=username, secret=secret)
         found = Registries().find_credential(origin, "", context)
-    place = f"{login_file(means.environ).shown}, "
+    place = f"{login_file(environ).shown}, "
     return LoggedIn(
         registry=canonical_host(registry_name(origin)),
         username=_shown(username, secret),
@@ -151,9 +153,9 @@ def log_in(registry: str, username: str, secret: Secret, means: Means) -> Logged
     )
 
 
-def log_out(registry: str, means: Means) -> LoggedOut:
-    removed_from = DockerLogin(means.environ).erase(registry)
-    with _operation(registry, means) as context:
+def log_out(registry: str, environ: Mapping[str, str], open_context: OpenContext) -> LoggedOut:
+    removed_from = DockerLogin(environ).erase(registry)
+    with open_context(registry) as context:
         found = Registries().find_credential(_presumed_origin(registry), "", context)
     return LoggedOut(
         registry=canonical_host(registry), removed_from=removed_from, still_in=found.found_in if found else None
@@ -197,9 +199,9 @@ def _volunteer(client: RegistryClient, username: str, secret: Secret, context: C
 # --------------------------------------------------------------------------------------------------------- a check
 
 
-def check(registry: str, repository: str, means: Means) -> Checked:
+def check(registry: str, repository: str, open_context: OpenContext) -> Checked:
     """Find the credential for ``repository``, or for all of ``registry``, and pull with it: a list of tags."""
-    with _operation(f"{registry}/{repository}" if repository else registry, means) as context:
+    with open_context(f"{registry}/{repository}" if repository else registry) as context:
         repository = api_location(registry, repository)[1]
         registries = _Attended()
         client = registries(registry, repository, context)
@@ -283,16 +285,6 @@ class _Attended(Registries):
     def find_credential(self, registry: Origin, repository: str, context: Context) -> Credential | None:
         self.was_asked = True
         return self._offered or super().find_credential(registry, repository, context)
-
-
-@contextmanager
-def _operation(name: str, means: Means) -> Iterator[Context]:
-    with (
-        means.visit() as visit,
-        temporary_workshops(visit) as workshops,
-        reported(name, means, workshops) as context,
-    ):
-        yield context
 
 
 def _api(client: RegistryClient) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from getmodules.means import Means
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.oci import login as subject
+from getmodules.pipeline import open_context
 from getmodules.progress import Progress
 from getmodules.redact import Secret
 from getmodules.testing import Access, Registry, User
@@ -61,14 +63,23 @@ def home(tmp_path: Path) -> Path:
     return directory
 
 
-def means(home: Path, network: NetSettings | None = None, **environ: str) -> Means:
-    return Means(
+def at(home: Path, network: NetSettings | None = None, **environ: str) -> subject.OpenContext:
+    means = Means(
         catalog=build(()),
         limits=Limits(seconds=30),
         progress=Progress(),
         network=ClientNetwork(network or NETWORK),
         environ={"HOME": str(home), **environ},
     )
+    return partial(open_context, means)
+
+
+def log_in(registry: str, username: str, secret: Secret, home: Path, **environ: str) -> subject.LoggedIn:
+    return subject.log_in(registry, username, secret, {"HOME": str(home), **environ}, at(home, **environ))
+
+
+def log_out(registry: str, home: Path, **environ: str) -> subject.LoggedOut:
+    return subject.log_out(registry, {"HOME": str(home), **environ}, at(home, **environ))
 
 
 def variable(registry: Registry) -> str:
@@ -133,7 +144,7 @@ def test_what_is_no_repository() -> None:
 
 
 def test_a_login_is_proved_and_kept(registry: Registry, home: Path) -> None:
-    done = subject.log_in(registry.host, "ada", RIGHT, means(home))
+    done = log_in(registry.host, "ada", RIGHT, home)
     assert done == subject.LoggedIn(
         registry=registry.host,
         username="ada",
@@ -151,9 +162,7 @@ def test_a_login_is_proved_and_kept(registry: Registry, home: Path) -> None:
 
 @pytest.mark.parametrize(("user", "password"), [("ada", "wrong-passw0rd"), ("nobody", PASSWORD)])
 def test_a_refused_login_is_not_kept(registry: Registry, home: Path, user: str, password: str) -> None:
-    error = refusal(
-        AuthenticationError, "authentication", subject.log_in, registry.host, user, Secret(password), means(home)
-    )
+    error = refusal(AuthenticationError, "authentication", log_in, registry.host, user, Secret(password), home)
     assert error.hint == "the credentials were refused; nothing was stored"
     assert error.address == registry.host
     assert password not in words_of(error)
@@ -163,9 +172,7 @@ def test_a_refused_login_is_not_kept(registry: Registry, home: Path, user: str, 
 def test_a_refused_login_leaves_the_one_before(registry: Registry, home: Path) -> None:
     put(home / ".docker/config.json", **{registry.host: entry("ada")})
     before = (home / ".docker/config.json").read_bytes()
-    refusal(
-        AuthenticationError, "authentication", subject.log_in, registry.host, "ada", Secret("other-one"), means(home)
-    )
+    refusal(AuthenticationError, "authentication", log_in, registry.host, "ada", Secret("other-one"), home)
     assert (home / ".docker/config.json").read_bytes() == before
 
 
@@ -175,11 +182,12 @@ def test_the_credential_that_is_there_does_not_stand_in_for_the_new_one(registry
     refusal(
         AuthenticationError,
         "authentication",
-        subject.log_in,
+        log_in,
         registry.host,
         "ada",
         Secret("wrong-passw0rd"),
-        means(home, **environ),
+        home,
+        **environ,
     )
 
 
@@ -193,27 +201,27 @@ def test_the_credential_that_is_there_does_not_stand_in_for_the_new_one(registry
     ],
 )
 def test_what_is_no_login_is_never_sent(registry: Registry, home: Path, user: str, secret: str) -> None:
-    error = refusal(ConfigError, "config", subject.log_in, registry.host, user, Secret(secret), means(home))
+    error = refusal(ConfigError, "config", log_in, registry.host, user, Secret(secret), home)
     assert PASSWORD not in words_of(error)
     assert registry.requests == ()
     assert files_in(home) == []
 
 
 def test_without_a_place_to_keep_it_nobody_is_asked(registry: Registry) -> None:
-    nowhere = Means(catalog=build(()), limits=Limits(), progress=Progress())
-    refusal(ConfigError, "config", subject.log_in, registry.host, "ada", RIGHT, nowhere)
+    nowhere = partial(open_context, Means(catalog=build(()), limits=Limits(), progress=Progress()))
+    refusal(ConfigError, "config", subject.log_in, registry.host, "ada", RIGHT, {}, nowhere)
     assert registry.requests == ()
 
 
 def test_a_place_that_cannot_be_written(registry: Registry, home: Path) -> None:
     environ = {"REGISTRY_AUTH_FILE": "/dev/null"}
-    refusal(InstallError, "install", subject.log_in, registry.host, "ada", RIGHT, means(home, **environ))
+    refusal(InstallError, "install", log_in, registry.host, "ada", RIGHT, home, **environ)
 
 
 def test_no_registry_there(home: Path) -> None:
     with Registry() as registry:
         host = registry.host
-    error = refusal(NetworkError, "network", subject.log_in, host, "ada", RIGHT, means(home))
+    error = refusal(NetworkError, "network", log_in, host, "ada", RIGHT, home)
     assert (error.hint or "").endswith("; nothing was stored")
     assert files_in(home) == []
 
@@ -230,19 +238,17 @@ def test_a_registry_that_lets_anybody_in_is_shown_the_login_all_the_same(home: P
     with serving(answer) as server:
         host = f"{server.host}:{server.port}"
         if password == PASSWORD:
-            done = subject.log_in(host, "ada", RIGHT, means(home))
+            done = log_in(host, "ada", RIGHT, home)
             assert (done.checked, done.effective) == (False, True)
         else:
-            error = refusal(
-                AuthenticationError, "authentication", subject.log_in, host, "ada", Secret(password), means(home)
-            )
+            error = refusal(AuthenticationError, "authentication", log_in, host, "ada", Secret(password), home)
             assert (error.hint or "").endswith("; nothing was stored")
             assert files_in(home) == []
 
 
 def test_an_entrance_that_is_not_there(home: Path) -> None:
     with serving(lambda connection, _: connection.reply("404 Not Found")) as server:
-        refusal(NotFoundError, "not-found", subject.log_in, f"{server.host}:{server.port}", "ada", RIGHT, means(home))
+        refusal(NotFoundError, "not-found", log_in, f"{server.host}:{server.port}", "ada", RIGHT, home)
     assert files_in(home) == []
 
 
@@ -266,7 +272,7 @@ WEB = pytest.mark.parametrize(
 def test_a_web_page_takes_no_login(home: Path, answer: Answer) -> None:
     with serving(answer) as server:
         host = f"{server.host}:{server.port}"
-        error = refusal(UnsupportedContentError, "unsupported-content", subject.log_in, host, "ada", RIGHT, means(home))
+        error = refusal(UnsupportedContentError, "unsupported-content", log_in, host, "ada", RIGHT, home)
         assert not any("Authorization" in each.headers for each in server.received)
     assert (error.hint or "").endswith("; nothing was stored")
     assert files_in(home) == []
@@ -278,7 +284,7 @@ def test_a_web_page_takes_no_login(home: Path, answer: Answer) -> None:
 )
 def test_no_credential_works_at_a_web_page(home: Path, answer: Answer, repository: str, code: str) -> None:
     with serving(answer) as server:
-        checked = subject.check(f"{server.host}:{server.port}", repository, means(home))
+        checked = subject.check(f"{server.host}:{server.port}", repository, at(home))
     assert (checked.works, checked.exists) == (None, None)
     assert checked.error is not None
     assert checked.error.code == code
@@ -295,7 +301,7 @@ def test_no_credential_works_at_a_web_page(home: Path, answer: Answer, repositor
 def test_a_page_in_other_words(home: Path, page: bytes) -> None:
     with serving(replying("200 OK", page, Content_Type="text/html")) as server:
         host = f"{server.host}:{server.port}"
-        refusal(UnsupportedContentError, "unsupported-content", subject.log_in, host, "ada", RIGHT, means(home))
+        refusal(UnsupportedContentError, "unsupported-content", log_in, host, "ada", RIGHT, home)
     assert files_in(home) == []
 
 
@@ -303,7 +309,7 @@ def test_a_page_in_other_words(home: Path, page: bytes) -> None:
 def test_what_registries_say_at_their_entrance(home: Path, body: bytes) -> None:
     """Quay's ``true`` is even sent as a page."""
     with serving(replying("200 OK", body, Content_Type="text/html; charset=utf-8")) as server:
-        assert subject.log_in(f"{server.host}:{server.port}", "ada", RIGHT, means(home)).effective
+        assert log_in(f"{server.host}:{server.port}", "ada", RIGHT, home).effective
 
 
 def test_another_kind_of_authentication(home: Path) -> None:
@@ -312,7 +318,7 @@ def test_another_kind_of_authentication(home: Path) -> None:
 
     with serving(answer) as server:
         host = f"{server.host}:{server.port}"
-        error = refusal(AuthenticationError, "authentication", subject.log_in, host, "ada", RIGHT, means(home))
+        error = refusal(AuthenticationError, "authentication", log_in, host, "ada", RIGHT, home)
     assert "in another way than Basic and Bearer" in (error.hint or "")
 
 
@@ -327,7 +333,7 @@ def test_the_login_does_not_follow_a_redirect_elsewhere(home: Path) -> None:
     with serving(other) as elsewhere:
         target = f"http://{elsewhere.host}:{elsewhere.port}/v2/"
         with serving(lambda c, _: c.reply("307 Temporary Redirect", Location=target)) as server:
-            subject.log_in(f"{server.host}:{server.port}", "ada", RIGHT, means(home))
+            log_in(f"{server.host}:{server.port}", "ada", RIGHT, home)
     assert len(seen) >= 1
     assert not any("authorization" in headers for headers in seen)
 
@@ -335,7 +341,7 @@ def test_the_login_does_not_follow_a_redirect_elsewhere(home: Path) -> None:
 def test_a_token_in_the_place_of_the_user_name_is_not_shown(home: Path) -> None:
     token = "t0ken-t0ken"
     with Registry(access=Access(scheme="basic", users={token: User(token)})) as registry:
-        done = subject.log_in(registry.host, token, Secret(token), means(home))
+        done = log_in(registry.host, token, Secret(token), home)
         assert done.username == "****"
         assert token not in repr(done)
         assert json.loads((home / ".docker/config.json").read_text())["auths"][registry.host] == entry(token, token)
@@ -346,7 +352,7 @@ def test_a_helper_keeps_it(registry: Registry, home: Path, tmp_path: Path) -> No
     keychain = helpers.keychain("chain")
     (home / ".docker").mkdir()
     (home / ".docker/config.json").write_text('{"credsStore": "chain"}')
-    done = subject.log_in(registry.host, "ada", RIGHT, means(home, PATH=helpers.path))
+    done = log_in(registry.host, "ada", RIGHT, home, PATH=helpers.path)
     assert done.stored_in == "docker-credential-chain, as ~/.docker/config.json says"
     assert done.effective
     assert keychain.kept == {registry.host: ["ada", PASSWORD]}
@@ -362,7 +368,7 @@ def test_what_comes_before_the_login_is_named(registry: Registry, home: Path, so
     else:
         environ = {variable(registry): "t0ken-t0ken"}
         expected = variable(registry)
-    done = subject.log_in(registry.host, "ada", RIGHT, means(home, **environ))
+    done = log_in(registry.host, "ada", RIGHT, home, **environ)
     assert (done.effective, done.found_in) == (False, expected)
 
 
@@ -370,27 +376,27 @@ def test_what_comes_before_the_login_is_named(registry: Registry, home: Path, so
 
 
 def test_out_again(registry: Registry, home: Path) -> None:
-    subject.log_in(registry.host, "ada", RIGHT, means(home))
+    log_in(registry.host, "ada", RIGHT, home)
     registry.forget_requests()
-    out = subject.log_out(registry.host, means(home))
+    out = log_out(registry.host, home)
     assert out == subject.LoggedOut(registry=registry.host, removed_from=("~/.docker/config.json",), still_in=None)
-    assert subject.log_out(registry.host, means(home)).removed_from == ()
+    assert log_out(registry.host, home).removed_from == ()
     assert registry.requests == ()
 
 
 def test_another_source_still_has_a_credential(home: Path) -> None:
     put(home / ".config/containers/auth.json", **{"ghcr.io": entry("bob")})
-    out = subject.log_out("ghcr.io", means(home))
+    out = log_out("ghcr.io", home)
     assert (out.removed_from, out.still_in) == ((), "~/.config/containers/auth.json, auths 'ghcr.io'")
-    out = subject.log_out("ghcr.io", means(home, GETMODULES_TOKEN_ghcr_io="t0ken-t0ken"))
+    out = log_out("ghcr.io", home, GETMODULES_TOKEN_ghcr_io="t0ken-t0ken")
     assert out.still_in == "GETMODULES_TOKEN_ghcr_io"
 
 
 def test_docker_hub_has_one_login_under_all_its_names(home: Path) -> None:
     put(home / ".docker/config.json", **{"https://index.docker.io/v1/": entry("ada")})
-    assert subject.log_out("docker.io", means(home)).removed_from == ("~/.docker/config.json",)
+    assert log_out("docker.io", home).removed_from == ("~/.docker/config.json",)
     put(home / ".config/containers/auth.json", **{"docker.io": entry("bob")})
-    assert subject.log_out("registry-1.docker.io", means(home)).still_in is not None
+    assert log_out("registry-1.docker.io", home).still_in is not None
 
 
 # -------------------------------------------------------------------------------------------------------- check
@@ -398,7 +404,7 @@ def test_docker_hub_has_one_login_under_all_its_names(home: Path) -> None:
 
 def test_a_credential_that_works(registry: Registry, home: Path) -> None:
     put(home / ".docker/config.json", **{registry.host: entry("bob")})
-    checked = subject.check(registry.host, "acme/vpc", means(home))
+    checked = subject.check(registry.host, "acme/vpc", at(home))
     assert (checked.kind, checked.username) == ("user name and password", "bob")
     assert checked.found_in == f"~/.docker/config.json, auths '{registry.host}'"
     assert [each.outcome for each in checked.considered] == ["not set", "used"]
@@ -410,13 +416,13 @@ def test_a_credential_that_works(registry: Registry, home: Path) -> None:
 
 def test_a_repository_that_is_not_there_works(registry: Registry, home: Path) -> None:
     put(home / ".docker/config.json", **{registry.host: entry("ada")})
-    checked = subject.check(registry.host, "acme/none", means(home))
+    checked = subject.check(registry.host, "acme/none", at(home))
     assert (checked.works, checked.exists, checked.error) == (True, False, None)
 
 
 def test_the_registry_alone(registry: Registry, home: Path) -> None:
     put(home / ".docker/config.json", **{registry.host: entry("ada")})
-    checked = subject.check(registry.host, "", means(home))
+    checked = subject.check(registry.host, "", at(home))
     assert (checked.repository, checked.asked, checked.works, checked.exists) == ("", True, True, None)
 
 
@@ -434,7 +440,7 @@ def test_a_credential_that_does_not_work(
 ) -> None:
     if auths:
         put(home / ".docker/config.json", **{registry.host: auths})
-    checked = subject.check(registry.host, "secret/vpc", means(home))
+    checked = subject.check(registry.host, "secret/vpc", at(home))
     assert (checked.kind, checked.works, checked.exists) == (kind, False, None)
     assert isinstance(checked.error, AuthenticationError)
     assert checked.error.code in ("authentication", "authentication/forbidden")
@@ -444,34 +450,34 @@ def test_a_credential_that_does_not_work(
 def test_an_identity_token(home: Path) -> None:
     with registry_with("bearer") as registry:
         put(home / ".docker/config.json", **{registry.host: {"identitytoken": registry.identity_token("ada")}})
-        checked = subject.check(registry.host, "acme/vpc", means(home))
-        assert subject.check(registry.host, "", means(home)).works is True
+        checked = subject.check(registry.host, "acme/vpc", at(home))
+        assert subject.check(registry.host, "", at(home)).works is True
     assert (checked.kind, checked.username, checked.works) == ("identity token", None, True)
 
 
 def test_a_token_of_the_environment_comes_first(registry: Registry, home: Path) -> None:
     put(home / ".docker/config.json", **{registry.host: entry("ada")})
     environ = {variable(registry): PASSWORD, variable(registry).replace("TOKEN", "USERNAME"): "bob"}
-    checked = subject.check(registry.host, "acme/vpc", means(home, **environ))
+    checked = subject.check(registry.host, "acme/vpc", at(home, **environ))
     assert (checked.username, checked.found_in, checked.works) == ("bob", variable(registry), True)
     assert [(each.where, each.outcome) for each in checked.considered] == [(variable(registry), "used")]
 
 
 def test_nobody_asks_for_a_credential(home: Path) -> None:
     with registry_with("none") as registry:
-        checked = subject.check(registry.host, "acme/vpc", means(home))
+        checked = subject.check(registry.host, "acme/vpc", at(home))
     assert (checked.kind, checked.asked, checked.works, checked.exists) == (None, False, True, True)
 
 
 def test_a_public_repository_works_without_a_credential(home: Path) -> None:
     with registry_with("bearer") as registry:
-        checked = subject.check(registry.host, "public/vpc", means(home))
+        checked = subject.check(registry.host, "public/vpc", at(home))
     assert (checked.kind, checked.asked, checked.works) == (None, True, True)
 
 
 def test_a_user_name_that_is_the_token_is_not_shown(registry: Registry, home: Path) -> None:
     put(home / ".docker/config.json", **{registry.host: entry("t0ken-t0ken", "t0ken-t0ken")})
-    checked = subject.check(registry.host, "acme/vpc", means(home))
+    checked = subject.check(registry.host, "acme/vpc", at(home))
     assert checked.username == "****"
     assert "t0ken" not in repr(checked)
 
@@ -479,7 +485,7 @@ def test_a_user_name_that_is_the_token_is_not_shown(registry: Registry, home: Pa
 def test_what_cannot_be_found_out(home: Path) -> None:
     with Registry() as registry:
         host = registry.host
-    checked = subject.check(host, "acme/vpc", means(home))
+    checked = subject.check(host, "acme/vpc", at(home))
     assert checked.works is None
     assert isinstance(checked.error, NetworkError)
 
@@ -488,12 +494,12 @@ def test_docker_hub_is_asked_where_it_is(home: Path) -> None:
     """Over a proxy that takes no connections, so that nobody is asked in truth."""
     put(home / ".docker/config.json", **{"https://index.docker.io/v1/": entry("ada")})
     network = NetSettings(tries=1, connect_seconds=1, proxies={"https": "http://127.0.0.1:9"})
-    checked = subject.check("docker.io", "nginx", means(home, network))
+    checked = subject.check("docker.io", "nginx", at(home, network))
     assert (checked.registry, checked.repository, checked.username) == ("docker.io", "library/nginx", "ada")
     assert checked.works is None
     variables = [each.where for each in checked.considered if each.outcome == "not set"]
     assert variables[0] == "GETMODULES_TOKEN_docker_io"
     assert "GETMODULES_TOKEN_registry__1_docker_io" in variables
-    named = subject.check("docker.io", "nginx", means(home, network, GETMODULES_TOKEN_docker_io="t0ken-t0ken"))
+    named = subject.check("docker.io", "nginx", at(home, network, GETMODULES_TOKEN_docker_io="t0ken-t0ken"))
     assert (named.kind, named.found_in) == ("token", "GETMODULES_TOKEN_docker_io")
-    assert subject.check("docker.io", "", means(home, network)).repository == ""
+    assert subject.check("docker.io", "", at(home, network)).repository == ""
