@@ -229,6 +229,23 @@ SUPPORT = {
 }
 
 
+#: From the roof down: a folder imports from those below it alone.
+LAYERS = [
+    "__main__ | testing",
+    "cli",
+    "client",
+    "project | providers",
+    "signatures",
+    "pipeline | getters",
+    "plugins | cache | net | archive",
+    "api",
+    "addresses",
+    "files",
+    "errors",
+    "util | version",
+]
+
+
 def path_of(module: str) -> Path:
     return (ROOT / module.replace(".", "/")).with_suffix(".py")
 
@@ -432,6 +449,68 @@ class Move:
             rest = [p for p in package.parent.iterdir() if p.name not in ("__init__.py", "__pycache__")]
             if not rest:
                 shutil.rmtree(package.parent)
+        self.write_contracts()
+
+    def write_contracts(self) -> None:
+        """The layers of the folders that are there; while modules lie flat, nothing is said about those."""
+        path = ROOT / "setup.cfg"
+        text = path.read_text(encoding="utf-8")
+        rows = []
+        for layer in LAYERS:
+            there = [
+                f
+                for f in layer.split(" | ")
+                if (ROOT / "getmodules" / f).is_dir() or path_of(f"getmodules.{f}").is_file()
+            ]
+            if there:
+                rows.append("    " + " | ".join(there))
+        known = {name for layer in LAYERS for name in layer.split(" | ")}
+        entries = {p.stem for p in (ROOT / "getmodules").glob("*") if p.suffix in ("", ".py")} - {
+            "__init__",
+            "__pycache__",
+        }
+        flat = entries - known - {"store", "git", "oci", "tfregistry"}
+        house = [
+            "# A folder imports only from those below it; side by side in one row, neither imports the other.",
+            "[importlinter:contract:house]",
+            "name = A folder imports only from those below it",
+            "type = layers",
+            "containers = getmodules",
+            *(["exhaustive = true"] if not flat and entries <= known else []),
+            "layers =",
+            *rows,
+            "",
+            "",
+        ]
+        start = text.index("# From the roof down" if "# From the roof down" in text else "# A folder imports only")
+        end = text.index("[importlinter:contract:", text.index("[importlinter:contract:house]") + 10)
+        text = text[:start] + "\n".join(house) + text[end:]
+        if path_of("getmodules.archive.writer").is_file() and not path_of("getmodules.archive.outlet").is_file():
+            start = text.index("[importlinter:contract:archive]")
+            end = text.index("[importlinter:contract:", start + 10)
+            archive = [
+                "[importlinter:contract:archive]",
+                "name = Readers know nothing of the writer, the writer nothing of the readers",
+                "type = independence",
+                "modules =",
+                "    getmodules.archive.zip",
+                "    getmodules.archive.tar",
+                "    getmodules.archive.writer",
+                "",
+                "",
+            ]
+            text = text[:start] + "\n".join(archive) + text[end:]
+        if path_of("getmodules.signatures.openpgp").is_file() and "[importlinter:contract:providers]" in text:
+            start = text.index("[importlinter:contract:providers]")
+            text = text[:start] + text[text.index("[importlinter:contract:", start + 10) :]
+            start = (
+                text.index("    getmodules.providers.certificates -> pysequoia")
+                if "certificates -> pysequoia" in text
+                else -1
+            )
+        if not (ROOT / "getmodules/oci").exists():
+            text = text.replace("getmodules.oci.**", "getmodules.getters.oci.**")
+        path.write_text(text, encoding="utf-8")
 
     def with_doc_imports(self, text: str) -> str:
         def replaced(match: re.Match[str]) -> str:
