@@ -67,7 +67,8 @@ STEPS: dict[str, dict[str, str]] = {
         "archive.writer": "archive.sink archive.place archive.writer",
         "archive.target_dir": "archive.ground",
         "archive.write_thread": "archive.pace archive.hand archive.write_thread",
-        "archive.hashing": "dirhash hashing",
+        "archive.tree_hash": "dirhash",
+        "archive.hashing": "hashing",
     },
     "cache": {
         "cache.blobs": "store.blobs",
@@ -503,11 +504,8 @@ class Move:
         if path_of("getmodules.signatures.openpgp").is_file() and "[importlinter:contract:providers]" in text:
             start = text.index("[importlinter:contract:providers]")
             text = text[:start] + text[text.index("[importlinter:contract:", start + 10) :]
-            start = (
-                text.index("    getmodules.providers.certificates -> pysequoia")
-                if "certificates -> pysequoia" in text
-                else -1
-            )
+            one = "    getmodules.signatures.openpgp_keys -> pysequoia\n"
+            text = text.replace(one * 3, one)
         if not (ROOT / "getmodules/oci").exists():
             text = text.replace("getmodules.oci.**", "getmodules.getters.oci.**")
         path.write_text(text, encoding="utf-8")
