@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from getmodules.digest import BY_LENGTH, STRONG, WEAK, Digest
 from getmodules.errors import VerificationError
-from getmodules.patterns import pattern
 from getmodules.redact import printable
 
 #: Two characters before the name, or one as some tools of BSD write it; coreutils read both.
-_GNU = pattern(r"\\?(?P<hex>[0-9A-Fa-f]{32,128})[ \t][ *]?(?P<name>.+)")
-_BSD = pattern(r"(?P<algorithm>[A-Za-z0-9-]+) ?\((?P<name>.+)\) ?= ?(?P<hex>[0-9A-Fa-f]{32,128})")
+_GNU = re.compile(r"\\?(?P<hex>[0-9A-Fa-f]{32,128})[ \t][ *]?(?P<name>.+)")
+_BSD = re.compile(r"(?P<algorithm>[A-Za-z0-9-]+) ?\((?P<name>.+)\) ?= ?(?P<hex>[0-9A-Fa-f]{32,128})")
 
 
 def checksum_for(text: str, file_name: str) -> Digest:

@@ -8,6 +8,7 @@ and again at publishing, where only the kernel's own refusals are faster.
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -16,7 +17,6 @@ from pathlib import Path
 
 from getmodules.errors import DestinationExistsError, InstallError
 from getmodules.oserrors import install_error, translated
-from getmodules.patterns import pattern
 from getmodules.redact import printable
 from getmodules.removal import status_of
 from getmodules.values import valueclass
@@ -25,7 +25,7 @@ _WORK_TREE_MARKS = (".git", ".hg", ".svn")
 #: How far below work trees are looked for: an accident is prevented, and a large module not searched for minutes.
 _DEPTH, _MOST_ENTRIES = 3, 10_000
 _MOUNT_TABLE = Path("/proc/self/mountinfo")
-_OCTAL_ESCAPE = pattern(rb"\\([0-7]{3})")
+_OCTAL_ESCAPE = re.compile(rb"\\([0-7]{3})")
 
 
 @valueclass

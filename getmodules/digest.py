@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Self
 
-from getmodules.patterns import pattern
 from getmodules.values import valueclass
 
 #: Algorithms that pin: the length of their lower-case hexadecimal form.
@@ -17,7 +17,7 @@ WEAK: Mapping[str, int] = MappingProxyType({"md5": 32, "sha1": 40})
 #: Which algorithm has so many digits: checksums in files do not say.
 BY_LENGTH: Mapping[int, str] = MappingProxyType({length: name for name, length in (*WEAK.items(), *STRONG.items())})
 
-_HEX = pattern(r"[0-9a-f]+")
+_HEX = re.compile(r"[0-9a-f]+")
 
 
 @valueclass(kw_only=False, order=True)

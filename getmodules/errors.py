@@ -30,12 +30,11 @@ are all in its ``parts``, and ``docs/reference/errors.rst`` explains each code.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import ClassVar
 
-from getmodules.patterns import pattern
-
-_WORD_START = pattern(r"(?<!^)(?=[A-Z])")
+_WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 class GetModulesError(Exception):

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Self
 
 from getmodules.errors import ConfigError, LimitExceededError
-from getmodules.patterns import pattern
 from getmodules.redact import printable
 from getmodules.values import names_of, replace, valueclass
 
@@ -23,7 +22,7 @@ RATIO_FREE_BYTES = 64 * MIB
 #: Extension headers, central directories, lists of names: what a reader must hold in memory at once.
 METADATA_BYTES = 64 * MIB
 
-_AMOUNT = pattern(r"(\d{1,18})(B|KiB|MiB|GiB|TiB|KB|MB|GB|TB)?", re.ASCII)
+_AMOUNT = re.compile(r"(\d{1,18})(B|KiB|MiB|GiB|TiB|KB|MB|GB|TB)?", re.ASCII)
 _UNITS = {
     None: 1, "B": 1,
     "KiB": KIB, "MiB": MIB, "GiB": GIB, "TiB": GIB << 10,

@@ -24,14 +24,13 @@ from pathlib import Path
 from getmodules.errors import InstallError
 from getmodules.locking import Lock, try_lock
 from getmodules.openflags import NOFOLLOW, NONBLOCK
-from getmodules.patterns import pattern
 from getmodules.redact import printable
 from getmodules.removal import remove_contents
 
 LOCK_NAME = "lock"
 _PREFIX = ".getmodules-"
 #: Strict on purpose: a directory that somebody else called ``.getmodules-backup`` is none of ours.
-_NAME = pattern(rf"{re.escape(_PREFIX)}[0-9a-f]{{16}}")
+_NAME = re.compile(rf"{re.escape(_PREFIX)}[0-9a-f]{{16}}")
 _CREATE_ATTEMPTS = 100
 #: A second look costs nothing, and picks up what an error that passes (too many open files, a file that a
 #: scanner held) left behind.

@@ -12,35 +12,33 @@ from functools import lru_cache
 from typing import final
 from urllib.parse import quote, unquote
 
-from getmodules.patterns import pattern
-
 MASK = "****"
 
 # Arguments whose value is a credential: ours (sshkey), and what stores, forges and CDNs put into signed URLs.
 # A long word counts at the end of a name however it is written, a short one only as the last word.
-_SECRET_WORD = pattern(
+_SECRET_WORD = re.compile(
     r"(?:sshkey|token|secret|password|passwd|passphrase|signature|credentials?|apikey|accesskey|accesskeyid|"
     r"privatekey|secretkey|authorization|jwt)$"
 )
-_SECRET_LAST_WORD = pattern(r"(?:^|[-_.])(?:key|sig|sas|auth|bearer|pass|pwd|pw|session)$")
-_SEPARATORS = pattern(r"[-_.]")
+_SECRET_LAST_WORD = re.compile(r"(?:^|[-_.])(?:key|sig|sas|auth|bearer|pass|pwd|pw|session)$")
+_SEPARATORS = re.compile(r"[-_.]")
 
 _SCHEME = r"(?<![A-Za-z0-9+.-])(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)"
-_USERINFO = pattern(rf"{_SCHEME}(?P<slashes>:/+)(?P<userinfo>[^/?#\s]*)@")
+_USERINFO = re.compile(rf"{_SCHEME}(?P<slashes>:/+)(?P<userinfo>[^/?#\s]*)@")
 #: A password with a ``/`` or a blank in it makes no valid address, and is a password all the same; so is one in an
 #: address whose scheme has lost its colon, or that has no scheme (``https//user:password@host``).
-_ODD_START = pattern(
+_ODD_START = re.compile(
     rf"(?:{_SCHEME}:/+|(?<![^\s'\"(:])(?:[^\s/:@?&='\"(]++|(?<!:))//+)[^/?#\s:@]*+:(?!\d*+(?:[/?#\s'\",;.:)]|$))"
 )
-_MORE_OF_IT = pattern(r"(?:[^/?#\s@]*+@)*+")
+_MORE_OF_IT = re.compile(r"(?:[^/?#\s@]*+@)*+")
 #: ``user:password@host:path``, as people write it who know the scp form. What may stand before a user is no part
 #: of one, so that no text is looked through from more than one start.
-_BARE_PASSWORD = pattern(r"(?<![^\s'\"(:])(?P<start>(?:[^\s/:@?&='\"(]++|(?<=\()):)[^\s/@:]++@")
+_BARE_PASSWORD = re.compile(r"(?<![^\s'\"(:])(?P<start>(?:[^\s/:@?&='\"(]++|(?<=\()):)[^\s/@:]++@")
 #: ``https//token@host``: without its colon it is no URL, and the token is a token.
-_LONE_TOKEN = pattern(r"(?<![^\s'\"(:])(?P<start>(?i:https?)//+)[^/?#\s:@]++@")
-_ARGUMENT = pattern(r"[?&;](?P<name>[^=&?#;\s]+)=")
-_VALUE_IN_A_SENTENCE = pattern(r"[^&\s]*")
-_VALUE_IN_AN_ADDRESS = pattern(r"[^&]*")
+_LONE_TOKEN = re.compile(r"(?<![^\s'\"(:])(?P<start>(?i:https?)//+)[^/?#\s:@]++@")
+_ARGUMENT = re.compile(r"[?&;](?P<name>[^=&?#;\s]+)=")
+_VALUE_IN_A_SENTENCE = re.compile(r"[^&\s]*")
+_VALUE_IN_AN_ADDRESS = re.compile(r"[^&]*")
 #: The schemes whose user name is a name; elsewhere a lone one may be a token.
 _NAMED_USERS = ("ssh", "git+ssh", "git")
 _ENCODINGS = 8

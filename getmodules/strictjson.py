@@ -19,7 +19,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn, TypeVar
 
-from getmodules.patterns import pattern
 from getmodules.redact import printable
 
 T = TypeVar("T")
@@ -35,7 +34,7 @@ _LARGEST = 2**63 - 1
 _DIGITS = 20
 
 # The closing quote is optional so that a string without one is consumed once, not once more for each quote in it.
-_STRING_OR_MARK = pattern(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{\]},]', re.DOTALL)
+_STRING_OR_MARK = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{\]},]', re.DOTALL)
 
 
 class StrictJsonError(ValueError):

@@ -14,18 +14,17 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
 from getmodules.errors import AddressError
-from getmodules.patterns import pattern
 from getmodules.redact import printable, redact_address
 
 SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*"
 URL = re.compile(rf"({SCHEME})://([^/]*)(.*)", re.DOTALL)
-BAD_ESCAPE = pattern(r"%(?![0-9A-Fa-f]{2})")
-_USERINFO = pattern(r"[A-Za-z0-9._~!$&'()*+,;=%][A-Za-z0-9._~!$&'()*+,;=:%-]*")
-_HOST_NAME = pattern(r"(?!-)[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?")
-_NUMERIC_LABEL = pattern(r"(?:[0-9]+|0[xX][0-9A-Fa-f]*)")
-_PORT = pattern(r"[1-9][0-9]{0,4}")
+BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_USERINFO = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=%][A-Za-z0-9._~!$&'()*+,;=:%-]*")
+_HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?")
+_NUMERIC_LABEL = re.compile(r"(?:[0-9]+|0[xX][0-9A-Fa-f]*)")
+_PORT = re.compile(r"[1-9][0-9]{0,4}")
 #: A host, and perhaps a port, that there is only one way to read.
-_PLAIN_PLACE = pattern(r"(?!-)[a-z0-9-]+(?<!-)(?:\.(?!-)[a-z0-9-]+(?<!-))*(?::[0-9]+)?", re.ASCII)
+_PLAIN_PLACE = re.compile(r"(?!-)[a-z0-9-]+(?<!-)(?:\.(?!-)[a-z0-9-]+(?<!-))*(?::[0-9]+)?", re.ASCII)
 #: What a URL's path keeps as it was typed: RFC 3986's characters, and the escapes that are there already.
 _PATH_SAFE = "/%!$&'()*+,;=:@~"
 CHARACTER_HINTS = {

@@ -22,7 +22,6 @@ from collections.abc import Collection, Iterable
 from enum import StrEnum
 from typing import Any, Self
 
-from getmodules.patterns import pattern
 from getmodules.redact import printable
 from getmodules.values import valueclass
 
@@ -34,14 +33,14 @@ _LARGEST = 2**63 - 1
 _NEAR = 2
 
 _IDENTIFIERS = r"[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*"
-_VERSION = pattern(
+_VERSION = re.compile(
     rf"(?P<numbers>[0-9]+\.[0-9]+\.[0-9]+)(?:-(?P<prerelease>{_IDENTIFIERS}))?(?:\+(?P<build>{_IDENTIFIERS}))?"
 )
-_BOUNDARY = pattern(
+_BOUNDARY = re.compile(
     rf"v?(?P<numbers>[0-9]+(?:\.[0-9]+){{0,2}})(?:-(?P<prerelease>{_IDENTIFIERS}))?(?:\+(?P<build>{_IDENTIFIERS}))?"
 )
-_BLANKS = pattern(r"[ \t]*")
-_OPERATOR = pattern(r"[=!<>~^|&]*")
+_BLANKS = re.compile(r"[ \t]*")
+_OPERATOR = re.compile(r"[=!<>~^|&]*")
 
 
 class VersionError(ValueError):

@@ -17,7 +17,6 @@ from typing import ClassVar
 from getmodules.errors import UnsafeContentError
 from getmodules.limits import METADATA_BYTES, Limits, metadata_exceeded
 from getmodules.model import MemberPath
-from getmodules.patterns import pattern
 from getmodules.redact import printable
 
 #: Whether two names that differ in case, or a trailing dot, are one file here.
@@ -29,8 +28,8 @@ _RESERVED = r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])
 _is_plain = re.compile(
     r"(?!(?:con|prn|aux|nul|conin\$|conout\$|com[0-9]|lpt[0-9])(?:\.|\Z))[a-z0-9_.()@=+,~-]*(?<!\.)"
 ).fullmatch
-_DRIVE = pattern(r"[A-Za-z]:")
-_UNPORTABLE = pattern(rf"{_RESERVED}(?:\..*)?|.*[ .]|.*[<>:\"|?*].*", re.IGNORECASE | re.DOTALL)
+_DRIVE = re.compile(r"[A-Za-z]:")
+_UNPORTABLE = re.compile(rf"{_RESERVED}(?:\..*)?|.*[ .]|.*[<>:\"|?*].*", re.IGNORECASE | re.DOTALL)
 
 #: What Python needs to remember one name, besides its characters: measured, and rounded up.
 _NAME_OVERHEAD = 240

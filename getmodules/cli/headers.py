@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from getmodules.errors import ConfigError
-from getmodules.patterns import pattern
 from getmodules.redact import Secret, printable, quoted
 
 _OPTION = "--header"
-_NAME = pattern(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.ASCII)
+_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.ASCII)
 _FROM_ENVIRONMENT = "env:"
 #: What decides how a request is read, or what its answer means: not for anybody to set.
 _OURS = frozenset(

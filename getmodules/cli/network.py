@@ -12,11 +12,10 @@ from typing import NoReturn
 from getmodules.cli.headers import headers_of
 from getmodules.errors import ConfigError
 from getmodules.net.settings import NetSettings, shortest
-from getmodules.patterns import pattern
 from getmodules.redact import quoted
 from getmodules.values import replace
 
-_HOST = pattern(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?", re.ASCII)
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?", re.ASCII)
 _LAST_PORT = 65_535
 _CA, _CERTIFICATE, _PLAIN = "--ca-file", "--client-cert", "--plain-http"
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from urllib.parse import quote
 
 from getmodules.errors import AddressError
 from getmodules.hookspecs import hookimpl
-from getmodules.patterns import pattern
 from getmodules.ports import Detector, Shorthand
 
-_NAME = pattern(r"[A-Za-z0-9_.-]+")
-_SCP = pattern(r"(?P<user>[A-Za-z0-9._~][A-Za-z0-9._~-]*)@(?P<host>[^/:@\s]+):(?P<path>[^:].*)")
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_SCP = re.compile(r"(?P<user>[A-Za-z0-9._~][A-Za-z0-9._~-]*)@(?P<host>[^/:@\s]+):(?P<path>[^:].*)")
 
 
 class Forge:

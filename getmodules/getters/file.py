@@ -17,7 +17,6 @@ from getmodules.errors import AddressError, UnsafeContentError
 from getmodules.hookspecs import hookimpl
 from getmodules.localfile import read_file, unreadable
 from getmodules.model import Blob, Members, PackageAddress, Pin, Want
-from getmodules.patterns import pattern
 from getmodules.ports import Context, Detector, Getter, Shorthand
 from getmodules.privatedir import is_private
 from getmodules.redact import printable
@@ -25,8 +24,8 @@ from getmodules.tree import walk
 from getmodules.url import check_url
 from getmodules.values import replace
 
-_PATH = pattern(r"\.{1,2}(?:/.*)?|/(?!/).*", re.DOTALL)
-_DRIVE_PATH = pattern(r"[A-Za-z]:[\\/].*|\.{1,2}\\.*", re.DOTALL)
+_PATH = re.compile(r"\.{1,2}(?:/.*)?|/(?!/).*", re.DOTALL)
+_DRIVE_PATH = re.compile(r"[A-Za-z]:[\\/].*|\.{1,2}\\.*", re.DOTALL)
 
 
 class PathDetector:

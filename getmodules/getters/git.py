@@ -14,7 +14,6 @@ from getmodules.arguments import Arguments
 from getmodules.errors import AddressError
 from getmodules.hookspecs import hookimpl
 from getmodules.model import Demand, Gate, Members, PackageAddress, Pin, Want
-from getmodules.patterns import pattern
 from getmodules.ports import Context, Getter
 from getmodules.redact import printable
 from getmodules.url import check_url
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     from getmodules.git.fetch import Aim
     from getmodules.git.remote import Remote
 
-_REF = pattern(r"[A-Za-z0-9_][A-Za-z0-9._/+@=-]*", re.ASCII)
-_REF_NEVER = pattern(r"\.\.|@\{|//|/\.|\.lock(?:/|$)|\.$|/$")
-_DEPTH = pattern(r"[1-9][0-9]{0,8}", re.ASCII)
+_REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+@=-]*", re.ASCII)
+_REF_NEVER = re.compile(r"\.\.|@\{|//|/\.|\.lock(?:/|$)|\.$|/$")
+_DEPTH = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
 class _Question(NamedTuple):

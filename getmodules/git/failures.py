@@ -10,17 +10,16 @@ from getmodules.errors import GetModulesError
 from getmodules.git import reasons
 from getmodules.git.hearing import hear
 from getmodules.git.reasons import Make, Story, network
-from getmodules.patterns import pattern
 
 __all__ = ["Story", "failure", "knows_no_commit", "refuses_commit"]
 
 #: The server will not give a single commit, or no shallow history: a wider question may be answered.
-_REFUSES_COMMIT: Final = pattern(
+_REFUSES_COMMIT: Final = re.compile(
     r"unadvertised object|does not support (?:shallow|--shallow|--depth)|want [0-9a-f]+ not valid|"
     r"dumb http transport does not support|Server does not support|not allow request for"
 )
 _NO_SUCH_COMMIT: Final = r"not our ref|couldn't find remote ref|[Nn]o such ref|no matching remote head"
-_KNOWS_NO_COMMIT: Final = pattern(_NO_SUCH_COMMIT)
+_KNOWS_NO_COMMIT: Final = re.compile(_NO_SUCH_COMMIT)
 
 
 def refuses_commit(said: str) -> bool:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from getmodules.patterns import pattern
 from getmodules.redact import printable, redact
 
 _LONGEST_DETAIL: Final = 400
@@ -33,20 +32,20 @@ _BY_SSH: Final = "|".join(
         *(r"\S+: line \d+: Bad configuration option", r"(?:\S*: )?Permission denied \("),
     )
 )
-_HERE: Final = pattern(f"{_BY_GIT}|{_BY_SSH}")
+_HERE: Final = re.compile(f"{_BY_GIT}|{_BY_SSH}")
 #: From there on it is the server's, be it in several lines: the error that it sent, or what it has named so oddly.
-_THEIRS: Final = pattern(r"fatal: remote error: |error: object [0-9a-f]+: ")
+_THEIRS: Final = re.compile(r"fatal: remote error: |error: object [0-9a-f]+: ")
 
 #: A shell begins what it says with the command that it was given, in which our options are.
-_OUR_COMMAND: Final = pattern(r"(?!remote: )(?:.* -o BatchMode=yes |\S*plink\S* -batch:)")
+_OUR_COMMAND: Final = re.compile(r"(?!remote: )(?:.* -o BatchMode=yes |\S*plink\S* -batch:)")
 #: How it ends.
-_MISSING: Final = pattern(
+_MISSING: Final = re.compile(
     r"(?P<program>[^:]+): (?:(?:command |inaccessible or )?not found|No such file or directory|Permission denied|"
     r"Is a directory)|(?:command not found|no such file or directory|permission denied): (?P<last>.+)"
 )
 _PLAIN: Final = r"(?:[^\s:']*/)?ssh(?:\.exe)?"
 #: The same of shells that say their own name, of the env(1) before a program, and of git where there is no shell.
-_MISSING_TOO: Final = pattern(
+_MISSING_TOO: Final = re.compile(
     rf"(?:[^\s:]*sh: )?(?:(?:line )?\d+: )?(?P<shell>{_PLAIN}): (?:command |inaccessible or )?not found|"
     rf"[^\s:]*sh:(?:\d+:)? command not found: (?P<zsh>{_PLAIN})|"
     r"env: '?(?P<env>[^:']+)'?: No such file or directory|"
@@ -54,8 +53,8 @@ _MISSING_TOO: Final = pattern(
 )
 
 # Each begins only where a word does: no text is looked through from more than one start.
-_QUOTED: Final = pattern(r"(?<!\w)(['\"])[^'\"]*+['\"]")
-_NAMES: Final = pattern(
+_QUOTED: Final = re.compile(r"(?<!\w)(['\"])[^'\"]*+['\"]")
+_NAMES: Final = re.compile(
     r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]*+://[^\s'\"]*+"  # an address
     r"|(?<![^\s'\"(])[^\s@'\"(]++@[^\s'\":,)]++"  # somebody at a host
     r"|(?<![^\s'\"(])~?/[^\s'\"]*+"  # a path
@@ -64,20 +63,20 @@ _NAMES: Final = pattern(
     r"|(?<!\S)[\w.-]++(?=\[\d+: )"  # a host, and which of its addresses
 )
 #: What git repeats of the server's words, in a sentence of its own.
-_REPEATED: Final = pattern(r"(?:[,;] got|\bresponse:) .*|\b(?:unexpected|line:|ref:) '.*")
+_REPEATED: Final = re.compile(r"(?:[,;] got|\bresponse:) .*|\b(?:unexpected|line:|ref:) '.*")
 
-_ADDRESS: Final = pattern(r"[a-z]+://(?:[^/@]*@)?(?P<host>\[[^\]]*\]|[^/:?#]*)[^/?#]*(?P<path>[^?#]*).*")
+_ADDRESS: Final = re.compile(r"[a-z]+://(?:[^/@]*@)?(?P<host>\[[^\]]*\]|[^/:?#]*)[^/?#]*(?P<path>[^?#]*).*")
 #: What programs say before a host. Alone its name may be any word of theirs.
 _BEFORE_A_HOST: Final = r"\b(?:hostname|host:?|to|up|for|by|with|server) \[?"
 
 #: How far it is, lines that are ruled, and the advice that git adds to all that fails over ssh.
-_IDLE: Final = pattern(
+_IDLE: Final = re.compile(
     r"(?:remote: )?(?:(?:Enumerating|Counting|Compressing|Receiving|Resolving|Unpacking) |Total \d)|remote:[\s=*-]*$|"
     r"Please make sure you have the correct access rights|and the repository exists\.$"
 )
-_REASON: Final = pattern(rf"{_BY_GIT}|{_BY_SSH}|(?:remote|ERROR|FATAL)\b")
-_CONSEQUENCE: Final = pattern(r"fatal: the remote end hung up|Connection to .* closed|[Ww]arning: |hint: |\*\* ")
-_FORMULA: Final = pattern(r"fatal: Could not read from remote repository")
+_REASON: Final = re.compile(rf"{_BY_GIT}|{_BY_SSH}|(?:remote|ERROR|FATAL)\b")
+_CONSEQUENCE: Final = re.compile(r"fatal: the remote end hung up|Connection to .* closed|[Ww]arning: |hint: |\*\* ")
+_FORMULA: Final = re.compile(r"fatal: Could not read from remote repository")
 
 
 class Heard(NamedTuple):

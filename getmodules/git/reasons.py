@@ -23,7 +23,6 @@ from getmodules.errors import (
 )
 from getmodules.git.hearing import detail
 from getmodules.limits import GIB, metadata_exceeded
-from getmodules.patterns import pattern
 from getmodules.redact import quoted
 
 #: What a key that was offered came from, if it came from the address.
@@ -44,11 +43,11 @@ class Story(NamedTuple):
 Make = Callable[[Story, str, "re.Match[str]"], GetModulesError]
 
 _WAIT: Final = "wait a while; with credentials the limit is often higher"
-_FINGERPRINT: Final = pattern(r"^(?:SHA256|MD5):[\w+/=:]+", re.MULTILINE)
+_FINGERPRINT: Final = re.compile(r"^(?:SHA256|MD5):[\w+/=:]+", re.MULTILINE)
 #: ssh says so of each key that it leaves out; it matters where none of the others was accepted.
-_UNUSABLE_KEY: Final = pattern(r"^Load key .*: (?:invalid format|error in libcrypto)", re.MULTILINE)
-_OPEN_KEY: Final = pattern(r"^Permissions \d+ for .* are too open", re.MULTILINE)
-_OWNED_PLACE: Final = pattern(r"ownership in repository at '(?P<new>.+)'|unsafe repository \('(?P<old>.+)' is owned")
+_UNUSABLE_KEY: Final = re.compile(r"^Load key .*: (?:invalid format|error in libcrypto)", re.MULTILINE)
+_OPEN_KEY: Final = re.compile(r"^Permissions \d+ for .* are too open", re.MULTILINE)
+_OWNED_PLACE: Final = re.compile(r"ownership in repository at '(?P<new>.+)'|unsafe repository \('(?P<old>.+)' is owned")
 
 
 def told(kind: type[GetModulesError], sentence: str, hint: str | None = None, part: str | None = None) -> Make:

@@ -6,6 +6,7 @@ between, would see other bytes than those that we hash and install.
 
 from __future__ import annotations
 
+import re
 from http.client import HTTPMessage, HTTPResponse, IncompleteRead, parse_headers
 from typing import Any
 
@@ -13,13 +14,12 @@ from urllib3.exceptions import HeaderParsingError
 from urllib3.util.response import assert_header_parsing
 
 from getmodules.errors import NetworkError
-from getmodules.patterns import pattern
 
 #: Early hints and the like, before an answer: one is usual.
 _MOST_HINTS = 16
 _OPTIONAL_BLANKS = " \t"
 #: The size of a chunk, blanks that old servers fill it up with, and extensions, which nobody uses.
-_CHUNK = pattern(rb"(?P<size>[0-9A-Fa-f]{1,16})[ \t]*+(?:;[^\r\n]*+)?\r\n")
+_CHUNK = re.compile(rb"(?P<size>[0-9A-Fa-f]{1,16})[ \t]*+(?:;[^\r\n]*+)?\r\n")
 _LONGEST_LINE = 65_536
 
 

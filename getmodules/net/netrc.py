@@ -16,18 +16,17 @@ from pathlib import Path
 from getmodules.errors import FetchError
 from getmodules.limits import MIB
 from getmodules.localfile import read_file
-from getmodules.patterns import pattern
 from getmodules.ports import Credential
 from getmodules.redact import Secret, printable
 
 _log = logging.getLogger("getmodules")
 _FILE_BYTES = MIB
 #: A quoted word, or one without blanks. A quote that never ends is neither: there the file ends for us.
-_WORD = pattern(r'\s*+(?:"(?P<quoted>(?:[^"\\\n]|\\.)*+)"|(?P<plain>[^\s"]\S*+))', re.ASCII)
-_REST_OF_LINE = pattern(r"[^\n]*+")
+_WORD = re.compile(r'\s*+(?:"(?P<quoted>(?:[^"\\\n]|\\.)*+)"|(?P<plain>[^\s"]\S*+))', re.ASCII)
+_REST_OF_LINE = re.compile(r"[^\n]*+")
 _WITH_VALUE = ("machine", "login", "password", "account")
 #: The end of a macro: a blank line.
-_BLANK_LINE = pattern(r"\n[ \t\r]*\n")
+_BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
 def from_netrc(environ: Mapping[str, str], host: str) -> Credential | None:

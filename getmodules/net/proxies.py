@@ -9,10 +9,11 @@ from urllib.parse import quote, unquote, unquote_to_bytes
 
 from getmodules.errors import AddressError, ConfigError
 from getmodules.net.masking import in_header
-from getmodules.patterns import pattern
 from getmodules.url import check_url
 
-_PROXY = pattern(r"(?P<scheme>https?)://(?:(?P<userinfo>[^/?#]*)@)?(?P<place>[^/?#@]+)(?:[/?#][^@]*)?", re.IGNORECASE)
+_PROXY = re.compile(
+    r"(?P<scheme>https?)://(?:(?P<userinfo>[^/?#]*)@)?(?P<place>[^/?#@]+)(?:[/?#][^@]*)?", re.IGNORECASE
+)
 #: What may stand in a user name and a password as it is. ``%`` begins what is encoded already.
 _PLAIN = "%:!$&'()*+,;=-._~"
 

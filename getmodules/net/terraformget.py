@@ -15,7 +15,6 @@ from getmodules.errors import AddressError, GetModulesError, UnsafeContentError
 from getmodules.model import Elsewhere
 from getmodules.net.reach import no_further_in_than
 from getmodules.net.wire import Answer, shown_host
-from getmodules.patterns import pattern
 from getmodules.redact import redact_address
 
 HEADER = "X-Terraform-Get"
@@ -26,8 +25,8 @@ PAGE_BYTES = 64 << 10
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 
 #: A tag with its attributes; a ``>`` may stand in a quoted one.
-_TAG = pattern(r"<(?P<end>/?)(?P<name>[A-Za-z][^\s/>]*+)(?P<attributes>(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+)>")
-_ATTRIBUTE = pattern(
+_TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][^\s/>]*+)(?P<attributes>(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+)>")
+_ATTRIBUTE = re.compile(
     r"(?P<name>[^\s\"'<>/=]++)(?:\s*+=\s*+(?:\"(?P<a>[^\"]*+)\"|'(?P<b>[^']*+)'|(?P<c>[^\s\"'<>]++)))?"
 )
 #: What is in these is no markup.

@@ -6,24 +6,23 @@ import re
 
 from getmodules.errors import UnsupportedContentError
 from getmodules.net.terraformget import HTML_TYPES
-from getmodules.patterns import pattern
 from getmodules.url import Url
 
 #: No archive begins in this way: its first bytes are a number, or the name of a file.
-_MARKUP = pattern(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype|!--|\?xml|html|head|body|title|meta|script)", re.IGNORECASE)
+_MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype|!--|\?xml|html|head|body|title|meta|script)", re.IGNORECASE)
 #: No text has these, and every archive soon does.
-_BINARY = pattern(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_OBJECT = pattern(rb"(?:\xef\xbb\xbf)?\s*+[\[{]")
-_TEXT = pattern(r"text/.*|application/(?:(?:.+\+)?(?:json|xml)|xhtml\+xml)", re.IGNORECASE)
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*+[\[{]")
+_TEXT = re.compile(r"text/.*|application/(?:(?:.+\+)?(?:json|xml)|xhtml\+xml)", re.IGNORECASE)
 
 #: Hosts of git repositories: how many parts of a path name one there, and what stands before a branch.
 _FORGES = {
-    "github.com": pattern(r"/(?P<repository>[^/]+/[^/]+)(?:/(?:tree|blob)/(?P<ref>[^/]+)(?P<subdir>/.*)?)?/?"),
-    "gitlab.com": pattern(
+    "github.com": re.compile(r"/(?P<repository>[^/]+/[^/]+)(?:/(?:tree|blob)/(?P<ref>[^/]+)(?P<subdir>/.*)?)?/?"),
+    "gitlab.com": re.compile(
         r"/(?P<repository>[^/]+(?:/(?!-/)[^/]+)+)(?:/-/(?:tree|blob)/(?P<ref>[^/]+)(?P<subdir>/.*)?)?/?"
     ),
-    "bitbucket.org": pattern(r"/(?P<repository>[^/]+/[^/]+)(?:/src/(?P<ref>[^/]+)(?P<subdir>/.*)?)?/?"),
-    "codeberg.org": pattern(
+    "bitbucket.org": re.compile(r"/(?P<repository>[^/]+/[^/]+)(?:/src/(?P<ref>[^/]+)(?P<subdir>/.*)?)?/?"),
+    "codeberg.org": re.compile(
         r"/(?P<repository>[^/]+/[^/]+)(?:/src/(?:branch|tag|commit)/(?P<ref>[^/]+)(?P<subdir>/.*)?)?/?"
     ),
 }

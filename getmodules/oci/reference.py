@@ -8,7 +8,6 @@ from getmodules.arguments import Arguments
 from getmodules.digest import Digest
 from getmodules.errors import AddressError
 from getmodules.model import PackageAddress
-from getmodules.patterns import pattern
 from getmodules.redact import printable
 
 DEFAULT_TAG = "latest"
@@ -16,9 +15,9 @@ MAX_NAME = 255
 
 # The specification's own `[-]*` makes nested repetition that backtracks for ever; `-+` means the same here.
 _PART = r"[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*"
-_REPOSITORY = pattern(rf"{_PART}(?:/{_PART})*", re.ASCII)
-_TAG = pattern(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
-_SUFFIX = pattern(r"(?P<name>[^@:]+)(?::(?P<tag>[^@:/]+))?(?:@(?P<digest>[^@/]+))?", re.ASCII)
+_REPOSITORY = re.compile(rf"{_PART}(?:/{_PART})*", re.ASCII)
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
+_SUFFIX = re.compile(r"(?P<name>[^@:]+)(?::(?P<tag>[^@:/]+))?(?:@(?P<digest>[^@/]+))?", re.ASCII)
 
 
 def check_repository(registry: str, name: str) -> None:
@@ -94,7 +93,7 @@ def published_tag(package: PackageAddress) -> str:
     return tag
 
 
-_ATTACHMENT = pattern(r"sha(?:256-[0-9a-f]{64}|384-[0-9a-f]{96}|512-[0-9a-f]{128})(?:\..*)?", re.ASCII)
+_ATTACHMENT = re.compile(r"sha(?:256-[0-9a-f]{64}|384-[0-9a-f]{96}|512-[0-9a-f]{128})(?:\..*)?", re.ASCII)
 
 
 def is_attachment_tag(tag: str) -> bool:
