@@ -181,9 +181,12 @@ def _import(value: str) -> object:
 
 
 def _load_one(plugin: Plugin, produce: Callable[[], object]) -> Plugin:
-    from getmodules.hookmanager import HookManager
+    import pluggy
 
-    manager = HookManager()
+    from getmodules import hookspecs
+
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
     try:
         implementation = _guarded_load(plugin, "importing it", produce)
         _guarded_load(plugin, "registering it", lambda: _register(manager, plugin, implementation))

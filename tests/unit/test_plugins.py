@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -24,9 +25,10 @@ from getmodules import (
     UnknownSchemeError,
     UnsafeContentError,
     hookimpl,
+    hookspecs,
 )
 from getmodules.catalog import build
-from getmodules.plugins import Plugin, Selection, attributed, load
+from getmodules.plugins import REQUIRED, Plugin, Selection, attributed, load
 from tests.fakes import FakeGetter, client_with, members_of
 from tests.refusals import refusal, words_of
 from tests.sites import NO_STRANGERS, Site, a_site
@@ -1101,3 +1103,58 @@ def test_a_hook_may_be_a_generator(tmp_path: Path) -> None:
 
     catalog = Client(environ=NO_STRANGERS, plugins=[Generous()]).catalog
     assert {"one", "two"} <= set(catalog.getters.names)
+
+
+# ------------------------------------------------------------------------------- where hooks are found
+
+
+@hookimpl
+def getmodules_getters() -> tuple[FakeGetter, ...]:
+    return (FakeGetter(),)
+
+
+class Bound:
+    @hookimpl
+    def getmodules_getters(self) -> tuple[FakeGetter, ...]:
+        return (FakeGetter(),)
+
+
+class Static:
+    @staticmethod
+    @hookimpl
+    def getmodules_getters() -> tuple[FakeGetter, ...]:
+        return (FakeGetter(),)
+
+
+def _module(**names: Any) -> ModuleType:
+    module = ModuleType("plugin")
+    vars(module).update(names)
+    return module
+
+
+def test_each_hook_says_what_its_offers_need() -> None:
+    assert {name for name in vars(hookspecs) if name.startswith("getmodules_")} == set(REQUIRED)
+
+
+@pytest.mark.parametrize(
+    "plugin",
+    [
+        pytest.param(_module(getmodules_getters=getmodules_getters), id="a function of a module"),
+        pytest.param(_module(getmodules_getters=Bound().getmodules_getters), id="a bound method in a module"),
+        pytest.param(_module(getmodules_getters=staticmethod(getmodules_getters)), id="a static method in a module"),
+        pytest.param(Bound(), id="a method"),
+        pytest.param(Static(), id="a static method"),
+    ],
+)
+def test_hooks_are_found(plugin: object) -> None:
+    loaded = load(Selection(), [plugin])[-1]
+    assert loaded.error is None
+    assert list(loaded.offers) == ["getmodules_getters"]
+    assert [type(offer) for offer in loaded.offers["getmodules_getters"]] == [FakeGetter]
+
+
+@pytest.mark.parametrize("value", [REQUIRED, Bound], ids=["a mapping", "a class"])
+def test_what_is_no_function_is_no_hook(value: object) -> None:
+    loaded = load(Selection(), [_module(getmodules_getters=getmodules_getters, getmodules_detectors=value)])[-1]
+    assert isinstance(loaded.error, PluginLoadError)
+    assert "getmodules_detectors is not marked as a hook, or is none" in loaded.error.message
