@@ -7,13 +7,13 @@ error that names the nearest known one.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from getmodules.errors import ConfigError
 from getmodules.limits import MIB
-from getmodules.project.plaintoml import read_plain
 from getmodules.redact import printable, redact, redact_address
 from getmodules.userfile import read_user_file, shown_path
 from getmodules.values import field, valueclass
@@ -67,11 +67,6 @@ def parse(text: str, shown: str, *, merged: str = _MERGED, mistyped: str = _MIST
             hint=merged,
         )
     _refuse_endless_keys(text, shown)
-    values = read_plain(text)
-    if values is not None:
-        return Table(file=shown, name="", values=values)
-    import tomllib
-
     try:
         return Table(file=shown, name="", values=tomllib.loads(text))
     except RecursionError:

@@ -27,6 +27,10 @@ def _table(text: str) -> subject.Table:
         pytest.param("a = 1\n[b\n", "line 2, column 3", id="a header that does not end"),
         pytest.param("[a]\n[a]\n", "line 2, column 3", id="a table twice"),
         pytest.param("a = 1\na = 2\n", "line 2, column 6", id="a key twice"),
+        pytest.param("[[a]]\n[a]\n", "line 2, column", id="a table that is a list"),
+        pytest.param("[a]\n[[a]]\n", "line 2, column", id="a list that is a table"),
+        pytest.param("a = 1\n[a.b]\n", "line 2, column", id="a table in a number"),
+        pytest.param("a = 007\n", "line 1, column", id="a number that begins with zeros"),
         pytest.param('a = "', "getmodules.toml: ", id="the end, where no line is told"),
         pytest.param(f"a = {'1' * 5000}", "getmodules.toml", id="a number without an end"),
         pytest.param(f"a = {'[' * 100_000}", "nested too deeply", id="a nest without an end"),
@@ -42,6 +46,32 @@ def test_what_is_no_toml(text: str, message: str) -> None:
     assert message in error.message
     assert NAME in error.message
     assert error.hint or "deeply" in message or "dots" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        pytest.param("", {}, id="nothing"),
+        pytest.param(
+            '# a\n\nversion = 1\n[[package]]\nid = "x"\nsize = 0\n[[package]]\nid = "y"\n',
+            {"version": 1, "package": [{"id": "x", "size": 0}, {"id": "y"}]},
+            id="a lock",
+        ),
+        pytest.param(
+            '[defaults]\nx = "1"\n[modules.a]\nsource = "./a"\n[modules.b-1]\nsource="ü"\n',
+            {"defaults": {"x": "1"}, "modules": {"a": {"source": "./a"}, "b-1": {"source": "ü"}}},
+            id="a manifest",
+        ),
+        pytest.param('a = "x\\ty"\n', {"a": "x\ty"}, id="an escape"),
+        pytest.param('a = "x"\r\n', {"a": "x"}, id="lines of Windows"),
+        pytest.param("[a.b]\n[a]\nc = 1\n", {"a": {"b": {}, "c": 1}}, id="a table that another one has begun"),
+        pytest.param("[[a]]\n[a.b]\nc = 1\n", {"a": [{"b": {"c": 1}}]}, id="a table in the last of a list"),
+        pytest.param("a.b = 1\n", {"a": {"b": 1}}, id="a dotted key"),
+        pytest.param(f"a = {'1' * 19}\n", {"a": int("1" * 19)}, id="a large number"),
+    ],
+)
+def test_what_is_read(text: str, values: object) -> None:
+    assert _table(text).values == values
 
 
 def test_text_in_an_error_is_harmless() -> None:
