@@ -1,43 +1,42 @@
-"""Frozen values: what ``@dataclass(frozen=True, slots=True, kw_only=True)`` makes, made in a fifth of its time.
+"""Frozen values: what ``@dataclass(frozen=True, slots=True, kw_only=True)`` makes, made in a twentieth of its time.
 
-A short command imports sixty such classes, and the standard library compiles half a dozen functions for each, which
-together took longer than the whole work of a small ``get`` (ADR 18). Here the functions are shared, and only
-``__init__`` is compiled, so that it has the signature that its users see. Type checkers know :func:`valueclass` for
-what it is; and the functions of :mod:`dataclasses` (``replace``, ``fields``, ``asdict``) work on these values as well.
+A short command imports sixty such classes. The standard library compiles half a dozen functions for each of them; here
+nothing is compiled: the functions are shared, and ``__init__`` goes through a table of the fields (ADR 24). Type
+checkers know what :func:`valueclass` makes, ``inspect.signature`` shows its parameters, and the functions of
+:mod:`dataclasses` (``replace``, ``fields``, ``asdict``) work on these values as well.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
-from functools import partial
-from operator import attrgetter, ge, gt, le, lt
+from operator import attrgetter, eq as equal, ge, gt, le, lt
 from typing import Any, NoReturn, TypeVar, dataclass_transform, overload
 
 T = TypeVar("T")
-#: Instances until it pays to compile what makes them.
-_FEW = 12
 _ABSENT: Any = type("_Absent", (), {"__repr__": lambda self: "<absent>"})()
 
 
 class FrozenValueError(AttributeError):
-    """Somebody tried to change a value."""
+    """A value was to be changed."""
 
 
 class Field:
-    """What is said of a field besides its type."""
+    """What is said of a field: its type as it is written, its default, and what it takes part in."""
 
-    __slots__ = ("compare", "default", "default_factory", "hash", "init", "repr")
+    __slots__ = ("annotation", "compare", "default", "default_factory", "hash", "init", "repr")
 
     def __init__(
         self, default: Any, default_factory: Any, *, init: bool, repr: bool, compare: bool, hash: bool
     ) -> None:
-        self.default, self.default_factory = default, default_factory
+        self.annotation, self.default, self.default_factory = "", default, default_factory
         self.init, self.repr, self.compare, self.hash = init, repr, compare, hash
 
     @property
     def is_needed(self) -> bool:
-        return self.default is _ABSENT and self.default_factory is _ABSENT
+        return self.init and self.default is _ABSENT and self.default_factory is _ABSENT
+
+    def initial(self) -> Any:
+        return self.default if self.default_factory is _ABSENT else self.default_factory()
 
 
 @overload
@@ -57,9 +56,10 @@ def field(
     compare: bool = True,
     hash: bool = True,
 ) -> Any:
-    """As of :mod:`dataclasses`. ``repr=False`` is never shown, ``compare=False`` is no part of what a value is.
+    """Describe a field, like ``dataclasses.field``.
 
-    With ``init=False`` it is no parameter; it begins as its default, or not at all.
+    ``init=False`` is no parameter: it begins as its default, or not at all. ``repr=False`` is never shown,
+    ``compare=False`` is no part of what a value is, ``hash=False`` is compared but cannot be hashed.
     """
     return Field(default, default_factory, init=init, repr=repr, compare=compare, hash=hash and compare)
 
@@ -81,43 +81,41 @@ def valueclass(
 
 
 def replace(instance: T, /, **changes: Any) -> T:
-    """The same value but for ``changes``."""
-    cls: Any = type(instance)
-    made: T = cls(**{**cls.__value_given__(instance), **changes})
-    return made
+    """Return the same value but for ``changes``."""
+    fields: dict[str, Field] = type(instance).__value_fields__  # type: ignore[attr-defined]
+    given = {name: getattr(instance, name) for name, each in fields.items() if each.init}
+    return type(instance)(**(given | changes))
 
 
 def names_of(values: Any) -> tuple[str, ...]:
-    """The names of the fields of a value, or of a class of values."""
+    """Return the names of the fields of a value, or of a class of values."""
     return tuple(values.__value_fields__)
 
 
-# --------------------------------------------------------------------------------------------------- the making
+# ------------------------------------------------------------------------------------------------ making a class
 
 
 def _made(cls: Any, kw_only: bool, frozen: bool, order: bool, eq: bool) -> Any:
-    """The class once more: slots must be known when a class is made."""
+    """Make the class once more: slots must be known when a class is made."""
     namespace = dict(cls.__dict__)
-    fields: dict[str, Field] = {}
-    for base in reversed(cls.__mro__[1:]):
-        fields |= base.__dict__.get("__value_fields__", {})
     own = _own_fields(namespace)
-    fields |= own
+    inherited = (vars(base).get("__value_fields__", {}) for base in reversed(cls.__mro__[1:]))
+    fields = {name: each for table in (*inherited, own) for name, each in table.items()}
     for name in ("__dict__", "__weakref__", *own):
         namespace.pop(name, None)
     namespace |= {
         "__slots__": tuple(own),
         "__value_fields__": fields,
-        "__value_given__": _mapper([name for name, each in fields.items() if each.init]),
         "__value_compared__": _getter(name for name, each in fields.items() if each.compare),
         "__value_hashed__": _getter(name for name, each in fields.items() if each.hash),
         "__match_args__": () if kw_only else tuple(fields),
-        "__dataclass_fields__": _AsDataclass(),
+        "__dataclass_fields__": _StandardFields(),
         "__qualname__": cls.__qualname__,
     }
     if "__init__" not in namespace:
-        namespace["__init__"] = _Init(fields, kw_only=kw_only, frozen=frozen)
-    methods = _SHOWN | (_FROZEN if frozen else {}) | (_EQUAL if eq else {}) | (_ORDERED if order else {})
+        namespace["__init__"] = init = _init(cls, fields, kw_only)
+        namespace["__signature__"] = _SignatureOnDemand(init, fields, kw_only)
+    methods = _COMMON | (_FROZEN if frozen else {}) | (_EQUAL if eq else {}) | (_ORDERED if order else {})
     for name, function in methods.items():
         namespace.setdefault(name, function)
     if eq and not frozen:
@@ -130,11 +128,8 @@ def _own_fields(namespace: dict[str, Any]) -> dict[str, Field]:
     for name, annotation in namespace.get("__annotations__", {}).items():
         if not str(annotation).startswith("ClassVar"):
             default = namespace.get(name, _ABSENT)
-            fields[name] = (
-                default
-                if isinstance(default, Field)
-                else Field(default, _ABSENT, init=True, repr=True, compare=True, hash=True)
-            )
+            fields[name] = each = default if isinstance(default, Field) else field(default=default)
+            each.annotation = annotation
     return fields
 
 
@@ -143,92 +138,77 @@ def _getter(names: Iterable[str]) -> Callable[[Any], Any]:
     return attrgetter(*listed) if listed else lambda instance: ()
 
 
-def _mapper(names: list[str]) -> Callable[[Any], dict[str, Any]]:
-    if len(names) < 2:
-        return staticmethod(lambda instance: {name: getattr(instance, name) for name in names})
-    of = attrgetter(*names)
-    return staticmethod(lambda instance: dict(zip(names, of(instance), strict=True)))
+def _init(cls: Any, fields: dict[str, Field], kw_only: bool) -> Callable[..., None]:
+    """Return the ``__init__`` of a class: the same for all, but for the table that it goes through."""
+    table = tuple(fields.items())
+    parameters = {name: each for name, each in table if each.init}
+    needed = {name for name, each in parameters.items() if each.is_needed}
+    positions = () if kw_only else tuple(parameters)
+
+    def __init__(self: Any, /, *positional: Any, **named: Any) -> None:  # noqa: N807
+        given = dict(zip(positions, positional, strict=False)) | named if positional else named
+        if len(given) < len(positional) + len(named) or not needed <= given.keys() <= parameters.keys():
+            _refuse_call(__init__.__qualname__, _signature(fields, kw_only), positional, named)
+        for name, each in table:
+            value = given[name] if name in given else each.initial()
+            if value is not _ABSENT:
+                object.__setattr__(self, name, value)
+        if hasattr(self, "__post_init__"):
+            self.__post_init__()
+
+    __init__.__qualname__, __init__.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
+    return __init__
 
 
-class _Init:
-    """``__init__``, compiled for a class of which a few instances were made, or when somebody looks at its signature.
-
-    Compiling it takes longer than all else about a class, and as long as a dozen instances do without.
-    """
-
-    def __init__(self, fields: dict[str, Field], *, kw_only: bool, frozen: bool) -> None:
-        self._fields, self._kw_only, self._frozen = fields, kw_only, frozen
-        self._needed = {name for name, each in fields.items() if each.init and each.is_needed}
-        self._given = {name for name, each in fields.items() if each.init}
-        self._made = 0
-
-    def __set_name__(self, owner: Any, name: str) -> None:
-        self._owner, self._globals = owner, vars(sys.modules[owner.__module__])
-
-    def __get__(self, instance: Any, owner: Any) -> Any:
-        self._made += 1
-        # Who looks at the signature has no instance; from Python 3.13 on, the class stands in its place.
-        looked_at = instance is None or isinstance(instance, type)
-        return self._compiled(instance, owner) if looked_at or self._made > _FEW else partial(self._fill, instance)
-
-    def _compiled(self, instance: Any, owner: Any) -> Any:
-        made = _init(self._owner, self._fields, self._globals, kw_only=self._kw_only, frozen=self._frozen)
-        self._owner.__init__ = made
-        return made.__get__(instance, owner)
-
-    def _fill(self, instance: Any, /, *positional: Any, **given: Any) -> None:
-        names = given.keys()
-        if positional or not self._needed <= names or not names <= self._given:
-            self._compiled(instance, type(instance))(*positional, **given)  # which knows best what is wrong
-            return
-        for name, each in self._fields.items():
-            value = given.get(name, _ABSENT)
-            if value is _ABSENT:
-                if each.default_factory is not _ABSENT:
-                    value = each.default_factory()
-                elif each.default is not _ABSENT:
-                    value = each.default
-                else:
-                    continue  # no parameter, and it begins as nothing
-            object.__setattr__(instance, name, value)
-        if hasattr(instance, "__post_init__"):
-            instance.__post_init__()
+def _refuse_call(function: str, signature: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> None:
+    try:
+        signature.bind(*positional, **named)
+    except TypeError as error:
+        raise TypeError(f"{function}(): {error}") from None
 
 
-def _init(cls: Any, fields: dict[str, Field], known_there: dict[str, Any], *, kw_only: bool, frozen: bool) -> Any:
-    """Compiled, for its signature and its speed."""
-    known: dict[str, Any] = {"_set": object.__setattr__, "_absent": _ABSENT}
-    parameters, lines = [], []
-    for name, each in fields.items():
-        given, parameter = name, name
-        if each.default_factory is not _ABSENT:
-            known[f"_make_{name}"] = each.default_factory
-            made = f"_make_{name}()"
-            given, parameter = f"{made} if {name} is _absent else {name}" if each.init else made, f"{name}=_absent"
-        elif each.default is not _ABSENT:
-            known[f"_default_{name}"] = each.default
-            given, parameter = name if each.init else f"_default_{name}", f"{name}=_default_{name}"
-        elif not each.init:
-            continue
-        if each.init:
-            parameters.append(parameter)
-        lines.append(f"  _set(self,{name!r},{given})" if frozen else f"  self.{name}={given}")
-    if hasattr(cls, "__post_init__"):
-        lines.append("  self.__post_init__()")
-    star = "*," if kw_only and parameters else ""
-    head = f"def make({','.join(known)}):\n def __init__(self,{star}{','.join(parameters)}):\n"
-    made_here: dict[str, Any] = {}
-    # Below the globals of its module, where the names in its annotations mean something.
-    exec(head + ("\n".join(lines) or "  pass") + "\n return __init__", known_there, made_here)
-    init = made_here["make"](**known)
-    init.__qualname__, init.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
-    init.__annotations__ = {name: _annotation(cls, name) for name in fields} | {"return": "None"}
-    return init
+# ---------------------------------------------------------------------------------------- what others ask a class
 
 
-def _annotation(cls: Any, name: str) -> Any:
-    known = (vars(each).get("__annotations__", {}) for each in cls.__mro__)
-    return next(annotations[name] for annotations in known if name in annotations)
+def _signature(fields: dict[str, Field], kw_only: bool) -> Any:
+    from inspect import Parameter, Signature  # slow to import: longer than making all classes takes
+
+    kind = Parameter.KEYWORD_ONLY if kw_only else Parameter.POSITIONAL_OR_KEYWORD
+    given = {name: each for name, each in fields.items() if each.init}
+    defaults = {name: Parameter.empty if each.is_needed else each.default for name, each in given.items()}
+    parameters = (Parameter(name, kind, default=defaults[name], annotation=given[name].annotation) for name in given)
+    return Signature(list(parameters), return_annotation="None")
+
+
+class _SignatureOnDemand:
+    """The ``__signature__`` of a class, made when somebody looks at it."""
+
+    def __init__(self, init: object, fields: dict[str, Field], kw_only: bool) -> None:
+        self._init, self._fields, self._kw_only = init, fields, kw_only
+
+    def __get__(self, instance: object, owner: Any) -> Any:
+        if instance is not None or owner.__init__ is not self._init:  # an instance, or an heir with another __init__
+            raise AttributeError("__signature__")
+        return _signature(self._fields, self._kw_only)
+
+
+class _StandardFields:
+    """The fields in the form of :mod:`dataclasses`, made when one of its functions asks for them."""
+
+    def __get__(self, instance: object, owner: Any) -> dict[str, Any]:
+        import dataclasses
+
+        made: dict[str, Any] = {}
+        for name, each in owner.__value_fields__.items():
+            shape: dict[str, Any] = {"init": each.init, "repr": each.repr, "compare": each.compare, "hash": each.hash}
+            if each.default_factory is not _ABSENT:
+                shape["default_factory"] = each.default_factory
+            elif each.default is not _ABSENT:
+                shape["default"] = each.default
+            standard: Any = dataclasses.field(**shape)
+            standard.name, standard.type, standard._field_type = name, each.annotation, dataclasses._FIELD  # type: ignore[attr-defined]
+            made[name] = standard
+        return made
 
 
 # -------------------------------------------------------------------------------------------- what values can do
@@ -239,15 +219,16 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
-def _eq(self: Any, other: object) -> Any:
-    if type(other) is not type(self):
-        return NotImplemented
-    compared = _compared(self)
-    return compared(self) == compared(other)
+def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
+    """Return a method that compares values of one class, field by field."""
 
+    def compared(self: Any, other: Any) -> Any:
+        cls: Any = type(self)
+        if type(other) is not cls:
+            return NotImplemented
+        return compare(cls.__value_compared__(self), cls.__value_compared__(other))
 
-def _compared(value: Any) -> Any:
-    return type(value).__value_compared__
+    return compared
 
 
 def _hash(self: Any) -> int:
@@ -269,41 +250,12 @@ def _remake(cls: Any, fields: dict[str, Any]) -> Any:
     return copied
 
 
-def _ordering(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
-    def ordered(self: Any, other: object) -> Any:
-        if type(other) is not type(self):
-            return NotImplemented
-        compared = _compared(self)
-        return compare(compared(self), compared(other))
-
-    return ordered
-
-
-_SHOWN: dict[str, Any] = {"__repr__": _repr, "__reduce__": _reduce, "__replace__": replace}
+_COMMON: dict[str, Any] = {"__repr__": _repr, "__reduce__": _reduce, "__replace__": replace}
 _FROZEN: dict[str, Any] = {"__setattr__": _refuse, "__delattr__": _refuse}
-_EQUAL: dict[str, Any] = {"__eq__": _eq, "__hash__": _hash}
+_EQUAL: dict[str, Any] = {"__eq__": _comparison(equal), "__hash__": _hash}
 _ORDERED: dict[str, Any] = {
-    "__lt__": _ordering(lt),
-    "__le__": _ordering(le),
-    "__gt__": _ordering(gt),
-    "__ge__": _ordering(ge),
+    "__lt__": _comparison(lt),
+    "__le__": _comparison(le),
+    "__gt__": _comparison(gt),
+    "__ge__": _comparison(ge),
 }
-
-
-class _AsDataclass:
-    """Makes what :mod:`dataclasses` looks for when somebody asks it about a value, and not before."""
-
-    def __get__(self, instance: Any, owner: Any) -> dict[str, Any]:
-        import dataclasses
-
-        made: dict[str, Any] = {}
-        for name, each in owner.__value_fields__.items():
-            shape: dict[str, Any] = {"init": each.init, "repr": each.repr, "compare": each.compare, "hash": each.hash}
-            if each.default_factory is not _ABSENT:
-                shape["default_factory"] = each.default_factory
-            elif each.default is not _ABSENT:
-                shape["default"] = each.default
-            standard: Any = dataclasses.field(**shape)
-            standard.name, standard.type, standard._field_type = name, _annotation(owner, name), dataclasses._FIELD  # type: ignore[attr-defined]
-            made[name] = standard
-        return made

@@ -70,17 +70,19 @@ def test_fields_and_defaults() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "message"),
     [
-        pytest.param(lambda: Parcel(1), id="by position"),  # type: ignore[call-arg]
-        pytest.param(Parcel, id="missing"),
-        pytest.param(lambda: Parcel(weight=1, size=2), id="unknown"),  # type: ignore[call-arg]
-        pytest.param(lambda: Parcel(weight=1, seen=2), id="no parameter"),  # type: ignore[call-arg]
-        pytest.param(lambda: replace(Point(1), z=2), id="replaced, and unknown"),
+        pytest.param(lambda: Parcel(1), "Parcel.*positional", id="by position"),  # type: ignore[call-arg]
+        pytest.param(Parcel, "Parcel.*missing.*weight", id="missing"),
+        pytest.param(lambda: Parcel(weight=1, size=2), "Parcel.*'size'", id="unknown"),  # type: ignore[call-arg]
+        pytest.param(lambda: Parcel(weight=1, seen=2), "Parcel.*'seen'", id="no parameter"),  # type: ignore[call-arg]
+        pytest.param(lambda: Point(1, 2, 3), "Point.*positional", id="one too many"),  # type: ignore[call-arg]
+        pytest.param(lambda: Point(1, x=2), "Point.*multiple.*'x'", id="twice"),  # type: ignore[misc]
+        pytest.param(lambda: replace(Point(1), z=2), "Point.*'z'", id="replaced, and unknown"),
     ],
 )
-def test_what_cannot_be_made(wrong: Callable[[], object]) -> None:
-    with pytest.raises(TypeError):
+def test_what_cannot_be_made(wrong: Callable[[], object], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
         wrong()
 
 
@@ -129,6 +131,8 @@ def test_order() -> None:
 def test_what_is_shown() -> None:
     assert repr(Parcel(weight=1)) == "Parcel(weight=1, to='x', things=[], seen=0)"
     assert str(inspect.signature(Point)) == "(x: 'int', y: 'int' = 0) -> 'None'"
+    shown = "(*, weight: 'int', to: 'str' = 'x', things: 'list[int]' = <absent>, secret: 'str' = 'S3cr3t') -> 'None'"
+    assert str(inspect.signature(Parcel)) == shown
 
 
 def test_what_is_checked_at_birth() -> None:
@@ -173,6 +177,18 @@ def test_the_first_instances_may_be_made_at_once_and_by_heirs() -> None:
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(make, [Heir, lambda: Base(x=1), Heir, lambda: Base(x=1)])) == [2, 1, 2, 1]
     assert str(inspect.signature(Base)) == "(*, x: 'int') -> 'None'"
+    assert str(inspect.signature(Heir)) == "() -> 'None'"
+
+
+def test_a_value_that_is_called_has_a_signature_of_its_own() -> None:
+    @valueclass
+    class Answer:
+        x: int
+
+        def __call__(self, question: str) -> int:
+            return self.x
+
+    assert list(inspect.signature(Answer(x=1)).parameters) == ["question"]
 
 
 def test_the_signature_is_known_before_the_first_instance() -> None:
