@@ -144,8 +144,7 @@ def ours(archive: Path, destination: Path) -> None:
     unpacker = next(one for one in getmodules_unpackers() if suffix in one.suffixes)
     root = os.open(destination, os.O_RDONLY)
     try:
-        ahead = getattr(unpacker, "ahead", False)
-        members = Members(unpacker.unpack(spooled, context), strict=True, ahead=ahead)
+        members = Members(unpacker.unpack(spooled, context), strict=True)
         write_members(members, [Outlet("", root)], context, packed_bytes=spooled.size)
     finally:
         os.close(root)

@@ -64,14 +64,13 @@ class BoundUnpacker:
     suffixes: tuple[str, ...]
     media_types: tuple[str, ...]
     layer_media_types: tuple[str, ...]
-    ahead: bool
 
     def unpack(self, archive: Archive, context: Context) -> Members:
         where = f"unpacker {self.names[0]!r}"
         with nullcontext() if self.plugin.first_party else context.turns.left():
             items: Iterable[Member] = self.plugin.guard.ask(where, self.offer, "unpack", archive, context)
         members = self.plugin.guard.members(where, items, ours=self.plugin.first_party)
-        return Members(members, strict=True, ahead=self.ahead)
+        return Members(members, strict=True)
 
 
 def bind_unpacker(plugin: Plugin, offer: Any) -> BoundUnpacker:
@@ -90,7 +89,6 @@ def bind_unpacker(plugin: Plugin, offer: Any) -> BoundUnpacker:
         layer_media_types=(
             each_once(strings_of(plugin, offer, "layer_media_types")) if hasattr(offer, "layer_media_types") else ()
         ),
-        ahead=getattr(offer, "ahead", False) is True,
     )
 
 

@@ -259,9 +259,6 @@ class Members:
 
     items: Iterable[Member]
     strict: bool = False
-    #: Contents are decompressed in a thread of their own, or not compressed at all: there is no time in between
-    #: in which small files could be written beside it.
-    ahead: bool = False
     #: What a getter learned of the package only while it fetched it; reported beside the pin's.
     digests: Mapping[str, str] = field(default_factory=_nothing, hash=False)
 

@@ -259,13 +259,6 @@ class Unpacker(Protocol):
         """The members in the archive's order, lazily; everything ambiguous or broken is an error."""
 
 
-class AheadUnpacker(Unpacker, Protocol):
-    """An unpacker may also say that it decompresses in a thread of its own; the writer then needs no second one."""
-
-    @property
-    def ahead(self) -> bool: ...
-
-
 class LayerUnpacker(Unpacker, Protocol):
     """An unpacker may also read layers of OCI artifacts; there, nothing but the media type says what they are."""
 

@@ -34,7 +34,6 @@ class TarFormat:
     names: tuple[str, ...]
     media_types: tuple[str, ...]
     codec: str | None
-    ahead: bool = True
 
     @property
     def suffixes(self) -> tuple[str, ...]:

@@ -89,14 +89,14 @@ class Place:
         self._make_room(path)
         self.ground.create_file(path, descriptors, executable=executable)
 
-    def write_file(self, path: MemberPath, data: bytes, digest: bytes, executable: bool, hand: Hand | None) -> None:
+    def write_file(self, path: MemberPath, data: bytes, digest: bytes, executable: bool, hand: Hand) -> None:
         """A small file, in one go; where it is worth it by ``hand``, into directories that are there already."""
         size = len(data)
         self._bytes += size
         if self._bytes > self._most_bytes:
             raise self._too_many_bytes()
         self._make_room(path)
-        if hand is not None and (size >= _WORTH_HANDING_OVER or self._pace.is_slow):
+        if size >= _WORTH_HANDING_OVER or self._pace.is_slow:
             hand.share(partial(self.ground.write_file, path, data, executable), size)
         elif self._entry_count % _TIMED:
             self.ground.write_file(path, data, executable)

@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from functools import lru_cache, partial
 from typing import NamedTuple
 from zlib import adler32 as _adler32
 
 from getmodules.archive.codecs import codec, decode_all
 from getmodules.archive.paths import decode_name
-from getmodules.archive.readahead import ahead
 from getmodules.archive.refusals import ambiguous, corrupt, not_this, unsupported
 from getmodules.archive.source import opened, pieces
 from getmodules.archive.tarextensions import EXTENSION_BYTES, SPARSE_HINT, Extensions
@@ -31,8 +29,6 @@ _OCTAL = re.compile(rb" *([0-7]*)[ \0].*", re.DOTALL)
 #: Name, mode, size, checksum, type, target, magic with version, prefix.
 _FIELDS = struct.Struct("100s8s16x12s12x8s1s100s8s80x155s12x")
 _LARGEST = 1 << 63
-#: Decompressing smaller archives takes less time than starting a thread for it.
-_WORTH_A_THREAD = 128 << 10
 
 #: The members of an enumeration are slow to get at.
 _FILE = Kind.FILE
@@ -50,15 +46,9 @@ def read_tar(archive: Archive, context: Context, codec_name: str | None) -> Iter
     """The members of a tar in their order; read to the end, it is verified as a whole."""
     with opened(archive) as file:
         stream: Iterable[bytes] = pieces(file, context.checkpoint)
-        if codec_name is None:
-            yield from _Reader(_Stream(stream)).members()
-            return
-        stream = decode_all(codec(codec_name), stream, context.checkpoint)
-        if archive.size < _WORTH_A_THREAD:
-            yield from _Reader(_Stream(stream)).members()
-            return
-        with closing(ahead(stream)) as decompressed:
-            yield from _Reader(_Stream(decompressed)).members()
+        if codec_name is not None:
+            stream = decode_all(codec(codec_name), stream, context.checkpoint)
+        yield from _Reader(_Stream(stream)).members()
 
 
 def read_offsets(archive: Archive, context: Context) -> Iterator[tuple[Member, int]]:

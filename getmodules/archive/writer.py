@@ -73,9 +73,6 @@ class _Writer:
                 self._by_subdir.setdefault(place.selection.subdir, []).append(place)
         self._can_share = True
         self._hand = Hand()
-        # Who only takes over what another thread has decompressed never lets go of the interpreter for long
-        # enough: a third thread would be in the way of both.
-        self._hand_for_small = None if members.ahead else self._hand
         self._unreported = 0
 
     def write(self, items: Iterable[Member]) -> None:
@@ -175,7 +172,7 @@ class _Writer:
             raise self._wrong_size(wanted[0][1], size, announced)
         digest = sha256(data).digest()
         for place, path in wanted:
-            place.write_file(path, data, digest, executable, self._hand_for_small)
+            place.write_file(path, data, digest, executable, self._hand)
         self._unreported += size
         if self._unreported >= _REPORTED_BYTES:
             self._report()

@@ -17,10 +17,7 @@ from getmodules import (
     Progress,
     Secret,
 )
-from getmodules.bound import bind_unpacker, first_credential
-from getmodules.model import Archive
-from getmodules.plugins import Plugin
-from tests.contexts import a_context
+from getmodules.bound import first_credential
 from tests.fakes import (
     OTHER_SHA256,
     ZIP,
@@ -138,23 +135,3 @@ def test_a_progress_sink_that_opens_something_else() -> None:
     catalog = _with_sink("progress")
     error = refusal(PluginContractError, "plugin-contract", catalog.progress["fancy"].open, None)
     assert "this program" in error.message
-
-
-class _Unpacker:
-    names = suffixes = (".acme",)
-    media_types = ()
-
-    def __init__(self, **more: Any) -> None:
-        self.__dict__.update(more)
-
-    def unpack(self, archive: Any, context: Any) -> Any:
-        return ()
-
-
-@pytest.mark.parametrize(
-    ("more", "ahead"), [({}, False), ({"ahead": True}, True), ({"ahead": "yes"}, False)], ids=["default", "yes", "text"]
-)
-def test_an_unpacker_may_decompress_ahead(more: dict[str, Any], ahead: bool, tmp_path: Path) -> None:
-    unpacker = bind_unpacker(Plugin(name="acme", distribution="acme", version="1"), _Unpacker(**more))
-    archive = Archive(path=tmp_path / "a", size=0, digests={})
-    assert unpacker.unpack(archive, a_context()).ahead is ahead
