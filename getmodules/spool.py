@@ -5,21 +5,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from functools import partial
 
 from getmodules.arriving import Arriving
-from getmodules.behind import Behind
 from getmodules.digest import Digest
 from getmodules.errors import DigestMismatchError, GetModulesError, LimitExceededError, NetworkError
 from getmodules.model import FEW_BYTES, Archive, Blob
 from getmodules.oserrors import translated
 from getmodules.ports import Context
 from getmodules.values import replace
+from getmodules.worker import Worker
 
 #: What the core itself names an archive by.
 OWN_ALGORITHM = "sha256"
 _PIECE = 1 << 20
-#: What is larger is hashed and stored by one thread while the other one receives.
-_AT_ONCE = 4 << 20
+#: What follows is hashed and stored by a second thread while this one receives.
+_INLINE_BYTES = 4 << 20
 
 
 def spool(
@@ -47,14 +48,15 @@ def spool(
 
     is_quick = leaves_turn and blob.size is not None and blob.size <= FEW_BYTES
     left = nullcontext() if is_quick else context.turns.left()
-    with translated("cannot store the download"), left, Behind(store, at_once=_AT_ONCE) as behind:
+    worker = Worker("getmodules-spool", inline_bytes=_INLINE_BYTES)
+    with translated("cannot store the download"), left, worker:
         for chunk in received(blob, context, spent=spent):
             size += len(chunk)
             if size > FEW_BYTES:
                 few.clear()
             elif chunk:
                 few.append(chunk)
-            behind.put(chunk)
+            worker.give(partial(store, chunk), len(chunk))
     digests = {name: Digest(name, hasher.hexdigest()) for name, hasher in hashers.items()}
     content = b"".join(few) if size <= FEW_BYTES else None
     return Archive(path=into.path, size=size, digests=digests, descriptor=into.complete(), content=content)

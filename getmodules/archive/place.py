@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from getmodules.archive.ground import Ground
-from getmodules.archive.hand import Hand
 from getmodules.archive.links import LinkWalk
 from getmodules.archive.outlet import Outlet, Selection
 from getmodules.archive.pace import Pace
@@ -15,6 +14,7 @@ from getmodules.limits import RATIO_FREE_BYTES
 from getmodules.model import Entry, Kind, MemberPath, Tree, new_tuple
 from getmodules.ports import Context
 from getmodules.redact import printable
+from getmodules.worker import Worker
 
 _FILE = Kind.FILE
 #: Hashing lets go of the interpreter from this size on; below, a second thread only gets in the way, except where the
@@ -89,15 +89,15 @@ class Place:
         self._make_room(path)
         self.ground.create_file(path, descriptors, executable=executable)
 
-    def write_file(self, path: MemberPath, data: bytes, digest: bytes, executable: bool, hand: Hand) -> None:
-        """A small file, in one go; where it is worth it by ``hand``, into directories that are there already."""
+    def write_file(self, path: MemberPath, data: bytes, digest: bytes, executable: bool, worker: Worker) -> None:
+        """A small file, in one go; where it is worth it by ``worker``, into directories that are there already."""
         size = len(data)
         self._bytes += size
         if self._bytes > self._most_bytes:
             raise self._too_many_bytes()
         self._make_room(path)
         if size >= _WORTH_HANDING_OVER or self._pace.is_slow:
-            hand.share(partial(self.ground.write_file, path, data, executable), size)
+            worker.give(partial(self.ground.write_file, path, data, executable), size, in_order=False)
         elif self._entry_count % _TIMED:
             self.ground.write_file(path, data, executable)
         else:

@@ -12,7 +12,6 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from getmodules.archive.hand import Hand
 from getmodules.archive.outlet import Outlet
 from getmodules.archive.paths import NameBook, member_path
 from getmodules.archive.place import Place
@@ -22,6 +21,7 @@ from getmodules.localfile import LocalFile
 from getmodules.model import Entry, Kind, Member, MemberPath, Members, Tree
 from getmodules.ports import Context
 from getmodules.redact import printable
+from getmodules.worker import Worker
 
 __all__ = ["Outlet", "write_members"]
 
@@ -29,7 +29,7 @@ __all__ = ["Outlet", "write_members"]
 _FILE, _DIRECTORY, _SYMLINK = Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK
 #: Members between two looks at the clock.
 _STEPS = 16
-#: The rest of a longer file is hashed and written by the other hand, while this one goes on inflating.
+#: The rest of a longer file is hashed and written by the worker, while this thread goes on inflating.
 LARGE_BYTES = 1 << 20
 #: Bytes between two reports of progress.
 _REPORTED_BYTES = 1 << 20
@@ -72,7 +72,7 @@ class _Writer:
             if not place.selection.is_glob:
                 self._by_subdir.setdefault(place.selection.subdir, []).append(place)
         self._can_share = True
-        self._hand = Hand()
+        self._worker = Worker("getmodules-write")
         self._unreported = 0
 
     def write(self, items: Iterable[Member]) -> None:
@@ -127,10 +127,10 @@ class _Writer:
                 )
 
     def stop(self) -> None:
-        self._hand.stop()
+        self._worker.stop()
 
     def finish(self) -> tuple[Tree, ...]:
-        self._hand.wait()
+        self._worker.wait()
         for place in self._places:
             place.selection.finish(self._book.directories())
         trees = tuple(place.finish() for place in self._places)
@@ -172,7 +172,7 @@ class _Writer:
             raise self._wrong_size(wanted[0][1], size, announced)
         digest = sha256(data).digest()
         for place, path in wanted:
-            place.write_file(path, data, digest, executable, self._hand)
+            place.write_file(path, data, digest, executable, self._worker)
         self._unreported += size
         if self._unreported >= _REPORTED_BYTES:
             self._report()
@@ -243,15 +243,15 @@ class _Writer:
                 for place in places:
                     place.count_bytes(length)
                 if size > LARGE_BYTES:
-                    self._hand.give(partial(sink.put, chunk), length)
+                    self._worker.give(partial(sink.put, chunk), length)
                 else:
                     sink.put(chunk)
                 self._advance(length)
             if size > LARGE_BYTES:
-                self._hand.wait()
+                self._worker.wait()
         except BaseException:
             # The sink's descriptors are closed next, and must not be written to any more.
-            self._hand.stop()
+            self._worker.stop()
             raise
         return size
 
@@ -279,7 +279,7 @@ class _Writer:
         if source is None or source.kind is not Kind.FILE:
             raise self._no_hardlink(member, "that is no earlier file of the package", None)
         place.count_bytes(source.size)
-        self._hand.wait()
+        self._worker.wait()
         descriptors: list[int] = []
         copy = FileSink(relative, descriptors)
         try:

@@ -33,6 +33,9 @@ def reply(body: bytes = ZIP, status: str = "200 OK", **headers: str) -> Reply:
     return lambda connection, _: connection.reply(status, body, **headers)
 
 
+WORKERS = {"getmodules-spool", "getmodules-write"}
+
+
 @dataclass
 class Site:
     """Answers by path, without the query."""
@@ -60,7 +63,7 @@ def failure(source: str, directory: Path, **more: Any) -> GetModulesError:
     with pytest.raises(GetModulesError) as caught:
         get(source, directory / "dest", **more)
     assert set(directory.iterdir()) == before
-    assert not [thread for thread in threading.enumerate() if thread.name == "getmodules-behind"]
+    assert not [thread for thread in threading.enumerate() if thread.name in WORKERS]
     return caught.value
 
 
@@ -128,7 +131,7 @@ def test_a_large_body_is_hashed_as_a_whole(tmp_path: Path) -> None:
     with serving(Site({"/large.zip": reply(body)})) as server:
         installed = get(f"{server.url}/large.zip", tmp_path / "dest", progress=recorder)
     assert installed.id == f"sha256:{hashlib.sha256(body).hexdigest()}"
-    assert not [thread for thread in threading.enumerate() if thread.name == "getmodules-behind"]
+    assert not [thread for thread in threading.enumerate() if thread.name in WORKERS]
     assert ("phase", "downloading", len(body)) in recorder.events
 
 
@@ -307,7 +310,7 @@ def test_ctrl_c_of_a_progress_ends_a_large_download(tmp_path: Path) -> None:
     with serving(Site({"/x.zip": reply(body)})) as server, pytest.raises(KeyboardInterrupt):
         get(f"{server.url}/x.zip", tmp_path / "dest", progress=Enough())
     assert list(tmp_path.iterdir()) == []
-    assert not [thread for thread in threading.enumerate() if thread.name == "getmodules-behind"]
+    assert not [thread for thread in threading.enumerate() if thread.name in WORKERS]
 
 
 # ------------------------------------------------------------------------------------------------- credentials

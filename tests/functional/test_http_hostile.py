@@ -89,7 +89,7 @@ class Place:
         assert snapshot(self.work) == before
         assert list(self.temporary.iterdir()) == []
         nothing_half(self.store)
-        assert not [thread for thread in threading.enumerate() if thread.name == "getmodules-behind"]
+        assert not {"getmodules-spool", "getmodules-write"} & {thread.name for thread in threading.enumerate()}
         said = [words_of(caught.value), self.log.text, repr(self.recorder.events)]
         said += [content.decode("latin-1") for _, content in snapshot(self.top).values()]
         for text in said:

@@ -106,14 +106,14 @@ def test_modes_do_not_depend_on_the_umask(umask: int, place: Path) -> None:
     }  # fmt: skip
 
 
-def test_many_files_are_written_by_the_other_hand(tmp_path: Path) -> None:
+def test_many_files_are_written_by_the_writer_thread(tmp_path: Path) -> None:
     data = {f"d{n % 7}/f{n}": b"%d" % n * 3_000 for n in range(300)}
     write(tmp_path, *(file(name, content) for name, content in data.items()))
     assert {name: c for name, (mode, c) in snapshot(tmp_path / "0").items() if mode[0] == "-"} == data
 
 
 @pytest.mark.parametrize("slow", [False, True])
-def test_the_smallest_files_have_the_other_hand_where_the_system_is_slow(
+def test_files_go_to_the_writer_thread_where_the_system_is_slow(
     slow: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("getmodules.archive.pace._SLOW_SECONDS", 0.0 if slow else 60.0)
@@ -131,7 +131,7 @@ def test_the_smallest_files_have_the_other_hand_where_the_system_is_slow(
     assert ("getmodules-write" in names) is slow
 
 
-def test_the_other_hand_works_while_members_come(tmp_path: Path) -> None:
+def test_the_writer_thread_works_while_members_come(tmp_path: Path) -> None:
     seen = set()
 
     def items() -> Iterator[Member]:
@@ -391,7 +391,7 @@ def failing(pieces: int) -> Callable[[], Iterator[bytes]]:
     return content
 
 
-@pytest.mark.parametrize("pieces", [0, 1, 20], ids=["at once", "early", "with the other hand at work"])
+@pytest.mark.parametrize("pieces", [0, 1, 20], ids=["at once", "early", "with the writer thread at work"])
 def test_a_foreign_exception_passes_unchanged_and_stops_everything(pieces: int, tmp_path: Path) -> None:
     many = [file(f"f{n}", b"x" * 4_000) for n in range(100)]
     with pytest.raises(BoomError):
