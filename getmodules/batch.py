@@ -5,11 +5,10 @@ What can be installed is installed; the rest are failures, one for each module, 
 
 from __future__ import annotations
 
-import os
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -21,7 +20,6 @@ from getmodules.means import Means
 from getmodules.model import Demand, ModuleAddress, PackageAddress, Request, Want
 from getmodules.pipeline import install_each, resolve_address
 from getmodules.results import Installed, Resolved
-from getmodules.turns import surely
 from getmodules.url import check_url
 from getmodules.values import field, valueclass
 
@@ -93,8 +91,7 @@ def install_all(jobs: Sequence[Job], means: Means, pace: Pace | None = None) -> 
     for job in jobs:
         groups[str(job.address.package), job.demands].append(job)
     tasks = [_Task(package=group[0].address.package, run=_installing(group, means)) for group in groups.values()]
-    with _parents_tidied(jobs), means.rooms.held():
-        return _run([job.name for job in jobs], tasks, means, pace or Pace())
+    return _run([job.name for job in jobs], tasks, means, pace or Pace())
 
 
 def resolve_all(
@@ -162,36 +159,12 @@ def _asking(name: str, ask: Callable[[], T]) -> Callable[[], _Results[T]]:
     return run
 
 
-@contextmanager
-def _parents_tidied(jobs: Sequence[Job]) -> Iterator[None]:
-    """Directories above the destinations that are made meanwhile, and are empty in the end, go again.
-
-    Whoever made one cannot: while it fails, another one may still be at work in there.
-    """
-    missing: set[Path] = set()
-    for job in jobs:
-        directory = job.dest.parent
-        while directory not in missing and not os.path.lexists(directory):
-            missing.add(directory)
-            directory = directory.parent
-    try:
-        yield
-    finally:
-        surely(partial(_remove_empty, sorted(missing, key=lambda path: len(path.parts), reverse=True)))
-
-
-def _remove_empty(directories: Sequence[Path]) -> None:
-    for directory in directories:
-        with suppress(OSError):
-            os.rmdir(directory)
-
-
 # ------------------------------------------------------------------------------------------------ side by side
 
 
 def _run(names: Sequence[str], tasks: Sequence[_Task[T]], means: Means, pace: Pace) -> Outcome[T]:
     means.progress.planned(len(tasks))
-    with _executor(pace, len(tasks)) as executor:
+    with means.private.removed_at_end(), _executor(pace, len(tasks)) as executor:
         return _outcome(names, _Crew(tasks, means, pace, executor).run())
 
 
@@ -276,7 +249,7 @@ class _Crew(Generic[T]):
 
 
 class _Queue(Generic[T]):
-    """Tasks in their order, each when its host has room for it: the wait for one host keeps no other one idle.
+    """Tasks in their order, each when its host may be asked for one more: a wait for one host keeps no other one idle.
 
     Packages on this machine have no host, and no bound.
     """

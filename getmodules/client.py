@@ -21,8 +21,7 @@ from getmodules.oserrors import install_error
 from getmodules.pipeline import install, reported, resolve_address
 from getmodules.plugins import check_named, load, tell_broken
 from getmodules.ports import Context
-from getmodules.privatedir import Sweeper
-from getmodules.privaterooms import PrivateRooms
+from getmodules.privatedir import PrivateDirectories, Sweeper
 from getmodules.progress import Progress
 from getmodules.projects import Projects
 from getmodules.redact import printable, redact_address
@@ -125,7 +124,9 @@ class Client(Projects):
         Raises ``FetchError`` (``fetch/no-identity``) where only fetching would tell.
         """
         address = self.detect(source, base=base)
-        return resolve_address(redact_address(source), address, self._means(limits, progress))
+        means = self._means(limits, progress)
+        with means.private.removed_at_end():
+            return resolve_address(redact_address(source), address, means)
 
     def get(
         self,
@@ -284,7 +285,7 @@ class Client(Projects):
             sweeper=self._sweeper,
             turns=self._turns,
             syncs=self._syncs,
-            rooms=PrivateRooms(self._sweeper),
+            private=PrivateDirectories(self._sweeper),
             network=self._network,
             environ=self._environ,
             store=self._store.home,

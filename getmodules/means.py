@@ -20,8 +20,7 @@ from getmodules.net.credentials import from_environment
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.ports import Context, Credential, Network, NoNetwork, Origin
-from getmodules.privatedir import Sweeper
-from getmodules.privaterooms import PrivateRooms
+from getmodules.privatedir import PrivateDirectories, Sweeper
 from getmodules.progress import Progress
 from getmodules.store.home import Home
 from getmodules.store.visit import Trouble, Visit
@@ -57,7 +56,7 @@ class Means:
     trouble: Trouble = field(default_factory=Trouble, repr=False)
     turns: Turns = field(default_factory=Turns, repr=False)
     syncs: SharedSync = field(default_factory=lambda: SharedSync(Turns()), repr=False)
-    rooms: PrivateRooms = field(default_factory=PrivateRooms, repr=False)
+    private: PrivateDirectories = field(default_factory=PrivateDirectories, repr=False)
 
     def checkpoint(self) -> None:
         if self.cancelled.is_set():
@@ -72,7 +71,7 @@ class Means:
         """Of the store; a package of this machine is at hand itself, and work without one leaves nothing to keep."""
         remote = package is not None and not is_local(package, self.catalog)
         home = self.memo.once("the store", self.store, lambda: None) if remote else None
-        return Visit(home, self.rooms, self.trouble)
+        return Visit(home, self.private, self.trouble)
 
     def _credential(self, origin: Origin, path: str) -> Credential | None:
         """The environment is nearer to the user than a plugin is."""

@@ -68,12 +68,13 @@ def resolve_address(source: str, address: ModuleAddress, means: Means) -> Resolv
 
 
 def install(request: Request, means: Means) -> tuple[Installed, ...]:
-    """As :func:`install_each`, for those who need all of it: the first failure is raised."""
+    """Install all of ``request``, or raise the first failure: an operation of its own, unlike :func:`install_each`."""
     installed = []
-    for result in install_each(request, means):
-        if isinstance(result, GetModulesError):
-            raise result
-        installed.append(result)
+    with means.private.removed_at_end():
+        for result in install_each(request, means):
+            if isinstance(result, GetModulesError):
+                raise result
+            installed.append(result)
     return tuple(installed)
 
 
@@ -111,7 +112,7 @@ def _attempt(request: Request, means: Means, torn: threading.Event) -> tuple[Ins
             means.checkpoint()
             with results.noted(want):
                 staging = Staging.beside(
-                    want.dest, force=want.force, source_root=source_root, rooms=means.rooms, syncs=means.syncs
+                    want.dest, means.private, force=want.force, source_root=source_root, syncs=means.syncs
                 )
                 sites.append(_Site(want, stack.enter_context(staging)))
         if not sites:

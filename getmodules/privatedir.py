@@ -1,4 +1,4 @@
-"""Private working directories that cannot outlive their process unnoticed.
+"""Private working directories that cannot outlive their process unnoticed, and those of one operation.
 
 Each is called ``.getmodules-<random>`` and holds a file ``lock``, exclusively locked by its living owner. Pids
 are used again and clocks jump, but such a lock ends with its process, whatever ended it. Both sides of the
@@ -18,8 +18,10 @@ import re
 import stat
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Self
 
 from getmodules.errors import InstallError
 from getmodules.locking import Lock, try_lock
@@ -142,6 +144,90 @@ class PrivateDirectory:
             return directory
         directory._close_lock()
         return None
+
+
+class PrivateDirectories:
+    """The private directories of one operation and its threads: one in each parent at most, removed at its end.
+
+    Fifty modules go into one directory as a rule: they share what is made, locked and removed beside them. Each user
+    takes names of its own in there, and may list, or remove, nothing else.
+    """
+
+    def __init__(self, sweeper: Sweeper | None = None) -> None:
+        self._sweeper = sweeper or Sweeper()
+        # An interrupt may hit any line in here; what it kept from being given back is still ours then.
+        self._guard = threading.RLock()
+        self._directories: dict[Path, PrivateDirectory] = {}
+        self._made_parents: list[Path] = []
+        self._real: dict[Path, Path] = {}
+
+    def real(self, parent: Path) -> Path:
+        """Return where ``parent`` really is, the same for the whole operation, whatever becomes of links meanwhile."""
+        known = self._real.get(parent)
+        return known or self._real.setdefault(parent, Path(os.path.realpath(parent)))
+
+    def beside(self, parent: Path, prepare: Callable[[], object] | None = None) -> Path:
+        """Return the private directory in ``parent``; if there is none yet, it is made, after ``prepare()``.
+
+        One that somebody took away is made again: a cache may be cleaned at any time. Raises ``OSError``:
+        ``FileNotFoundError`` says that ``parent`` is not there (any more).
+        """
+        with self._guard:
+            directory = self._directories.get(parent)
+            if directory is not None and os.path.lexists(directory.path):
+                return directory.path
+            if directory is not None:
+                self._remove(parent)  # its lock is still open
+            if prepare is not None:
+                prepare()
+            self._sweeper.sweep(parent)
+            # Listed before it exists: an interrupt right after mkdir must not leave it behind.
+            directory = self._directories[parent] = PrivateDirectory(parent)
+            try:
+                directory.create()
+            except BaseException:
+                self._remove(parent)
+                raise
+            return directory.path
+
+    def make_parents(self, parent: Path) -> None:
+        """Make ``parent`` and what is missing above it; what is empty at the end of the operation goes again."""
+        missing: list[Path] = []
+        while not os.path.lexists(parent):
+            missing.append(parent)
+            parent = parent.parent
+        for directory in reversed(missing):
+            self._made_parents.append(directory)  # before it exists, as above
+            try:
+                os.mkdir(directory, 0o755)
+            except OSError as error:
+                self._made_parents.pop()
+                if not isinstance(error, FileExistsError):
+                    raise
+
+    @contextmanager
+    def removed_at_end(self) -> Iterator[Self]:
+        """Remove all of them when the block ends, which is the operation, even if an interrupt hits the removal."""
+        try:
+            try:
+                yield self
+            finally:
+                self._close()
+        finally:
+            self._close()  # finds something only where an interrupt hit the first one
+
+    def _close(self) -> None:
+        with self._guard:
+            for parent in list(self._directories):
+                self._remove(parent)
+            while self._made_parents:
+                with suppress(OSError):  # not empty: a module is in it, or somebody else moved in
+                    os.rmdir(self._made_parents[-1])
+                self._made_parents.pop()
+
+    def _remove(self, parent: Path) -> None:
+        self._directories[parent].remove()
+        del self._directories[parent]
 
 
 def is_private_name(name: str) -> bool:

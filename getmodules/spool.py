@@ -85,11 +85,11 @@ def checked_size(blob: Blob, archive: Archive) -> Archive:
 def read_small(blob: Blob, limit: int, context: Context) -> bytes:
     """A blob that is held in memory because it must be small: a checksum file."""
     pieces: list[bytes] = []
-    room = limit
+    allowed = limit
     with context.turns.left():
         for chunk in received(blob, context):
-            room -= len(chunk)
-            if room < 0:
+            allowed -= len(chunk)
+            if allowed < 0:
                 raise LimitExceededError(
                     f"it has more than {limit:,} bytes", part="metadata", hint="this bound is fixed"
                 )

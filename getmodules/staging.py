@@ -1,26 +1,28 @@
 """A private directory beside the destination, and the one rename that publishes it.
 
 Whatever happens, the destination is absent, as it was, or new. Nothing is written into it: a whole tree takes
-its place, on the same file system, in one step. Everything else that was made on the way goes with the private
-directory; what a killed process could not remove, the next run does (:mod:`getmodules.privatedir`).
+its place, on the same file system, in one step. Everything else that was made on the way is removed when the module
+is done, at the latest with the private directory at the end of the operation; what a killed process could not remove,
+the next run does (:mod:`getmodules.privatedir`).
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from getmodules.destination import Destination, is_real_directory
 from getmodules.errors import InstallError
 from getmodules.openflags import DIRECTORY, NOFOLLOW
 from getmodules.oserrors import install_error, translated
-from getmodules.privaterooms import PrivateRooms
+from getmodules.privatedir import PrivateDirectories
 from getmodules.redact import printable
+from getmodules.removal import remove_entries
 from getmodules.syncing import SharedSync
 from getmodules.syscalls import exchange, sync_filesystem
 
@@ -32,32 +34,35 @@ _OCCUPIED = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
 class Staging:
     """Where one module is put together, in a ``with`` block: leaving it removes what was not published."""
 
-    def __init__(self, destination: Destination, rooms: PrivateRooms, syncs: SharedSync | None) -> None:
+    def __init__(self, destination: Destination, private: PrivateDirectories, syncs: SharedSync | None) -> None:
         self._destination = destination
         self._bring_to_disk = sync_filesystem if syncs is None else syncs.sync
         self._parent = destination.path.parent
-        self._private = rooms.room(self._parent)
-        self._made_parents: list[Path] = []
+        self._private = private
+        self._directory = Path()
+        #: Tells our names in the private directory from those of other modules.
+        self._prefix = os.urandom(8).hex()
+        self._names: set[str] = set()
         self._tree = Path()
 
     @classmethod
     def beside(
         cls,
         dest: Path,
+        private: PrivateDirectories,
         *,
         force: bool,
         source_root: Path | None,
-        rooms: PrivateRooms | None = None,
         syncs: SharedSync | None = None,
     ) -> Staging:
         """A staging for ``dest``; nothing is touched before the ``with`` block.
 
         ``force`` may replace an ordinary directory. ``source_root`` is what is copied or unpacked, where that
-        lies on this machine. With the same ``rooms`` private directories are shared; with the same ``syncs``, those
-        that are ready at the same time go to the disk together.
+        lies on this machine. ``private`` belongs to the operation, and removes what is left at its end. With the same
+        ``syncs``, those that are ready at the same time go to the disk together.
         """
-        rooms = rooms or PrivateRooms()
-        return cls(Destination.at(dest, force=force, source_root=source_root, real=rooms.real), rooms, syncs)
+        destination = Destination.at(dest, force=force, source_root=source_root, real=private.real)
+        return cls(destination, private, syncs)
 
     @property
     def tree(self) -> Path:
@@ -65,8 +70,10 @@ class Staging:
         return self._tree
 
     def spare(self, name: str) -> Path:
-        """A private place beside the tree, for a download or a room to work in; it goes with the staging."""
-        return self._private.path(name)
+        """Return a private path beside the tree, for a download or a working directory; it goes with the staging."""
+        own = f"{self._prefix}-{name}"
+        self._names.add(own)
+        return self._directory / own
 
     def open_tree(self) -> int:
         """A descriptor of :attr:`tree`; the caller closes it."""
@@ -74,25 +81,15 @@ class Staging:
             return os.open(self.tree, DIRECTORY | NOFOLLOW)
 
     def __enter__(self) -> Self:
-        try:
-            self._destination.check()
-            parent = printable(str(self._parent), 1000)
-            with translated(f"cannot prepare {self._destination.shown} in the directory {parent}"):
-                self._enter_private_room()
-                self._tree = self._private.make("tree", 0o755)
-            return self
-        except BaseException:
-            self._discard()
-            raise
+        self._destination.check()
+        parent = printable(str(self._parent), 1000)
+        with translated(f"cannot prepare {self._destination.shown} in the directory {parent}"):
+            self._directory = self._private_directory()
+            self._tree = self._make_tree()
+        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        try:
-            self._discard()
-        except BaseException:  # an interrupt that hits just this moment: finish, then let it through
-            self._discard()
-            raise
+    def __exit__(self, *_: object) -> None:
+        self._discard()
 
     def publish(self) -> None:
         """Bring the tree to the disk, put it in its place, and remove everything else."""
@@ -101,43 +98,34 @@ class Staging:
             self._sync()
         with translated(f"cannot put {shown} in its place"):
             self._put_in_place()
-        self._made_parents.clear()
-        self._private.leave()
+        self._discard()
 
     # ------------------------------------------------------------------------------------------- preparing
 
-    def _enter_private_room(self) -> None:
-        for attempt in range(_ATTEMPTS):
+    def _private_directory(self) -> Path:
+        attempt = 0
+        while True:
             try:
-                self._make_parents()
-                self._private.enter()
-                return
+                return self._private.beside(self._parent, partial(self._private.make_parents, self._parent))
             except FileNotFoundError:
                 # Another run failed and removed a parent that it had made, and that we had counted on.
-                if attempt == _ATTEMPTS - 1:
+                attempt += 1
+                if attempt == _ATTEMPTS:
                     raise
 
-    def _make_parents(self) -> None:
-        missing: list[Path] = []
-        directory = self._parent
-        while not os.path.lexists(directory):
-            missing.append(directory)
-            directory = directory.parent
-        for directory in reversed(missing):
-            self._made_parents.append(directory)  # before it exists: an interrupt must not leave it behind
-            try:
-                os.mkdir(directory, 0o755)
-            except OSError as error:
-                self._made_parents.pop()
-                if not isinstance(error, FileExistsError):
-                    raise
+    def _make_tree(self) -> Path:
+        """Make a directory of mode 0755, whatever the umask; a group that is handed down (setgid) stays."""
+        tree = self.spare("tree")
+        os.mkdir(tree, 0o755)
+        found = stat.S_IMODE(os.stat(tree).st_mode)
+        if found & 0o777 != 0o755:
+            os.chmod(tree, found & stat.S_ISGID | 0o755)
+        return tree
 
     def _discard(self) -> None:
-        self._private.leave()
-        while self._made_parents:
-            with suppress(OSError):  # not empty: somebody else moved in
-                os.rmdir(self._made_parents[-1])
-            self._made_parents.pop()
+        """Remove what is ours; what resists is told when the private directory itself is removed."""
+        remove_entries(self._directory, self._names)
+        self._names.clear()
 
     # ------------------------------------------------------------------------------------------ publishing
 
@@ -190,7 +178,7 @@ class Staging:
 
     def _replace_in_two_steps(self) -> bool:
         """For file systems that cannot exchange: in between, for a moment, the destination is absent."""
-        dest, old = self._destination.path, self._private.path(f"old-{os.urandom(4).hex()}")
+        dest, old = self._destination.path, self.spare(f"old-{os.urandom(4).hex()}")
         try:
             os.rename(dest, old)
             if not is_real_directory(os.lstat(old)):

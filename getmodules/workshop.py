@@ -1,4 +1,4 @@
-"""Rooms for getters to work in: a private directory for each key, one user at a time.
+"""Working directories of getters: a private one for each key, one user at a time.
 
 In the store they stay, for the next run; where there is none they live as long as the operation they were made for.
 """
@@ -39,7 +39,7 @@ class Workshops:
 
     @contextmanager
     def alone(self, key: str, context: Context) -> Iterator[Path]:
-        """A room of this operation's own."""
+        """Give out a working directory that lives as long as the operation."""
         name = hashlib.sha256(key.encode()).hexdigest()[:32]
         with self._taken(self._locks[name], context):
             path = self._place(name)

@@ -10,7 +10,7 @@ from typing import Any
 from getmodules.deadline import Deadline
 from getmodules.limits import Limits
 from getmodules.ports import Context
-from getmodules.privaterooms import PrivateRooms
+from getmodules.privatedir import PrivateDirectories
 from getmodules.progress import Progress
 from getmodules.store.visit import Visit
 from getmodules.values import replace
@@ -30,5 +30,5 @@ def a_context(tmp_path: Path | None = None, **more: Any) -> Context:
     context = Context(**{**fields, **more})
     if "workshop" in more:
         return context
-    workshops = Workshops(lambda name: (tmp_path or Path()) / name, Visit(None, PrivateRooms()))
+    workshops = Workshops(lambda name: (tmp_path or Path()) / name, Visit(None, PrivateDirectories()))
     return replace(context, workshop=partial(workshops.alone, context=context))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from getmodules import Client, Digest
-from getmodules.privaterooms import PrivateRooms
+from getmodules.privatedir import PrivateDirectories
 from getmodules.store.home import Home, open_home
 from getmodules.store.visit import Visit
 from tests.fakes import FakePlugin, Recorder
@@ -19,8 +21,11 @@ def a_home(root: Path) -> Home:
     return home
 
 
-def a_visit(root: Path) -> Visit:
-    return Visit(a_home(root), PrivateRooms())
+@contextmanager
+def a_visit(root: Path) -> Iterator[Visit]:
+    """An operation of one visit."""
+    with PrivateDirectories().removed_at_end() as private, Visit(a_home(root), private) as visit:
+        yield visit
 
 
 def keep(root: Path, content: bytes, algorithm: str = "sha256") -> Digest:

@@ -119,9 +119,9 @@ def chosen(names: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
 
 @contextmanager
 def private_directory(bench: Bench) -> Iterator[Path]:
-    """Room for modules that nobody is to see; removed at the end, by the next run if need be.
+    """A private directory for modules that are not to be seen; removed at the end, by the next run if need be.
 
-    Beside the manifest, where there is room for modules; of a checkout that is only read, elsewhere.
+    It lies beside the manifest, on a disk that holds modules anyway; for a checkout that is only read, elsewhere.
     """
     private = PrivateDirectory(bench.place.directory)
     try:

@@ -21,7 +21,8 @@ from getmodules.model import Archive
 from getmodules.openflags import DIRECTORY
 from getmodules.oserrors import translated
 from getmodules.ports import Context
-from getmodules.privaterooms import PrivateRoom, PrivateRooms
+from getmodules.privatedir import PrivateDirectories
+from getmodules.removal import remove_entries
 from getmodules.store.blobs import Blobs
 from getmodules.store.claims import claim_name, claimed
 from getmodules.store.home import Home
@@ -51,14 +52,15 @@ class Trouble:
 
 
 class Visit:
-    """Reading needs nothing; what arrives lies in a private directory that goes when the visit ends."""
+    """Reading needs nothing; what arrives lies in a private directory, and goes with the visit if it is not kept."""
 
-    def __init__(self, home: Home | None, rooms: PrivateRooms, trouble: Trouble | None = None) -> None:
+    def __init__(self, home: Home | None, private: PrivateDirectories, trouble: Trouble | None = None) -> None:
         self._home = home
-        self._rooms = rooms
+        self._private = private
         self._trouble = trouble or Trouble()
         self._stack = ExitStack()
-        self._ingest: PrivateRoom | None = None
+        self._ingest: Path | None = None
+        self._arrived: list[str] = []
         self._blobs = None if home is None else Blobs(home.root)
         self._records = None if home is None else Records(home.root, self._fresh)
 
@@ -110,7 +112,7 @@ class Visit:
 
     def keep(self, archive: Archive, digest: Digest) -> Archive:
         """Take in what arrived here, hashed by whoever wrote it."""
-        if self._blobs is None or self._ingest is None or not self._ingest.holds(archive.path):
+        if self._blobs is None or archive.path.parent != self._ingest:
             return archive
         try:
             return replace(archive, path=self._blobs.keep(archive.path, digest))
@@ -228,14 +230,15 @@ class Visit:
         """A path of our own in the store. Raises ``OSError``."""
         if self._ingest is None:
             assert self._home is not None
-            ingest = self._rooms.room(self._home.root / "ingest", partial(room, self._home.root, "ingest"))
-            self._stack.callback(ingest.leave)
+            root = self._home.root
             try:
-                ingest.enter()
+                self._ingest = self._private.beside(root / "ingest", partial(room, root, "ingest"))
             except InstallError as error:
                 raise OSError(errno.EBUSY, error.message) from error
-            self._ingest = ingest
-        return self._ingest.path(os.urandom(8).hex())
+            self._stack.callback(remove_entries, self._ingest, self._arrived)
+        name = os.urandom(8).hex()
+        self._arrived.append(name)
+        return self._ingest / name
 
     @contextmanager
     def _tolerated(self) -> Iterator[None]:

@@ -116,7 +116,8 @@ def test_what_is_wrong_with_one_want_is_no_others_fault(
     )
     means = Means(catalog=client.catalog, limits=Limits(), progress=Progress())
     request = Request(package=package, wants=wants)
-    first, failed, third, fourth = install_each(request, means)
+    with means.private.removed_at_end():
+        first, failed, third, fourth = install_each(request, means)
     assert isinstance(failed, GetModulesError)
     assert (failed.code, failed.address) == (code, "fake://h/package.zip")
     assert [each.h1 for each in (first, third) if isinstance(each, Installed)] == [SUB_H1, ZIP_H1]
@@ -132,7 +133,7 @@ def test_what_is_wrong_with_the_package_is_everybodys(tmp_path: Path) -> None:
     wants = tuple(Want(subdir="sub", dest=tmp_path / name) for name in "abcdefgh")
     means = Means(catalog=client.catalog, limits=Limits(), progress=Progress())
     request = Request(package=client.detect("fake://h/package.zip").package, wants=wants)
-    with pytest.raises(GetModulesError) as caught:
+    with means.private.removed_at_end(), pytest.raises(GetModulesError) as caught:
         install_each(request, means)
     assert caught.value.code == "corrupt-archive"
     assert [asked[0] for asked in getter.asked].count("fetch") == 1

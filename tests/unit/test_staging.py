@@ -5,7 +5,8 @@ import importlib
 import os
 import signal
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import getmodules
 from getmodules import staging
 from getmodules.errors import DestinationExistsError, InstallError
 from getmodules.oserrors import translated
-from getmodules.privatedir import Sweeper
+from getmodules.privatedir import PrivateDirectories, Sweeper
 from getmodules.staging import Staging
 from getmodules.syscalls import exchange
 from tests import processes
@@ -31,11 +32,21 @@ LOST = 3
 INTERRUPTED = 5
 
 
+@contextmanager
+def staged(dest: Path, *, force: bool = False, source_root: Path | None = None) -> Iterator[Staging]:
+    """An operation with one destination."""
+    with (
+        PrivateDirectories().removed_at_end() as private,
+        Staging.beside(dest, private, force=force, source_root=source_root) as work,
+    ):
+        yield work
+
+
 def install(
     dest: Path, content: str = "new", *, force: bool = False, before_publish: Callable[[], object] = bool
 ) -> None:
     """What the pipeline does, in small: two files in two directories, with one content."""
-    with Staging.beside(dest, force=force, source_root=None) as work:
+    with staged(dest, force=force) as work:
         with translated("the test cannot write"):
             work.spare("archive").write_text("bytes")
             (work.tree / "file").write_text(content)
@@ -77,29 +88,30 @@ def unsynced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(staging, "sync_filesystem", lambda fd: None)
 
 
-# --------------------------------------------------------------------------------------------------- the room
+# --------------------------------------------------------------------------------------- the private directory
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o777], ids=oct)
 @as_each_user
-def test_the_room_is_private_and_the_tree_is_not_whatever_the_umask(umask: int, place: Path) -> None:
+def test_the_directory_is_private_and_the_tree_is_not_whatever_the_umask(umask: int, place: Path) -> None:
     os.umask(umask)
-    with Staging.beside(place / "dest", force=False, source_root=None) as work:
-        (room,) = place.iterdir()
-        assert stat.S_IMODE(room.stat().st_mode) == 0o700
-        assert work.tree.parent == work.spare("archive").parent == room
+    with staged(place / "dest") as work:
+        (private,) = place.iterdir()
+        assert stat.S_IMODE(private.stat().st_mode) == 0o700
+        assert work.tree.parent == work.spare("archive").parent == private
         assert stat.S_IMODE(work.tree.stat().st_mode) == 0o755
         tree = work.open_tree()
         assert os.path.samestat(os.fstat(tree), work.tree.stat())
         os.close(tree)
+        work.spare("archive").touch()
         work.publish()
-        assert os.listdir(place) == ["dest"]
+        assert os.listdir(private) == ["lock"]
     assert stat.S_IMODE((place / "dest").stat().st_mode) == 0o755
     assert os.listdir(place) == ["dest"]
 
 
 def test_nothing_is_touched_before_the_block(tmp_path: Path) -> None:
-    Staging.beside(tmp_path / "a" / "b", force=False, source_root=None)
+    Staging.beside(tmp_path / "a" / "b", PrivateDirectories(), force=False, source_root=None)
     assert os.listdir(tmp_path) == []
 
 
@@ -214,7 +226,7 @@ def test_an_occupied_destination_is_refused_before_any_work(
     before = snapshot(tmp_path)
     with (
         pytest.raises(InstallError) as caught,
-        Staging.beside(tmp_path / "dest", force=force, source_root=None),
+        staged(tmp_path / "dest", force=force),
     ):
         pytest.fail("the block must not begin")
     assert (type(caught.value), caught.value.code) == (kind, code)
@@ -251,7 +263,7 @@ def test_a_source_that_would_hold_the_destination_is_refused(force: bool, tmp_pa
     before = snapshot(tmp_path)
     with (
         pytest.raises(InstallError) as caught,
-        Staging.beside(tmp_path / "source" / "x" / "y", force=force, source_root=tmp_path / "source"),
+        staged(tmp_path / "source" / "x" / "y", force=force, source_root=tmp_path / "source"),
     ):
         pytest.fail("the block must not begin")
     assert caught.value.code == "install/inside-source"
@@ -372,7 +384,7 @@ def test_a_stranger_in_between_stays_and_the_old_tree_is_kept_beside(
 @pytest.mark.parametrize("kind", [ValueError, KeyboardInterrupt, SystemExit, GeneratorExit])
 def test_whatever_ends_the_block_leaves_nothing(dest: str, kind: type[BaseException], tmp_path: Path) -> None:
     def end() -> None:
-        with Staging.beside(tmp_path / dest, force=False, source_root=None) as work:
+        with staged(tmp_path / dest) as work:
             (work.tree / "sub").mkdir(mode=0o500)
             raise kind
 
@@ -382,13 +394,13 @@ def test_whatever_ends_the_block_leaves_nothing(dest: str, kind: type[BaseExcept
 
 
 def test_a_block_that_publishes_nothing_leaves_nothing(tmp_path: Path) -> None:
-    with Staging.beside(tmp_path / "a" / "b", force=False, source_root=None) as work:
+    with staged(tmp_path / "a" / "b") as work:
         (work.tree / "file").touch()
     assert os.listdir(tmp_path) == []
 
 
 def test_a_parent_that_somebody_else_uses_by_now_stays(tmp_path: Path) -> None:
-    with Staging.beside(tmp_path / "a" / "b" / "dest", force=False, source_root=None):
+    with staged(tmp_path / "a" / "b" / "dest"):
         (tmp_path / "a" / "theirs").touch()
     assert list(snapshot(tmp_path)) == ["a", "a/theirs"]
 

@@ -11,7 +11,7 @@ import pytest
 
 from getmodules import Digest, InstallError, OfflineError
 from getmodules.model import Archive
-from getmodules.privaterooms import PrivateRooms
+from getmodules.privatedir import PrivateDirectories
 from getmodules.store.home import Home
 from getmodules.store.records import PinRecord, RefRecord
 from getmodules.store.upkeep import clean
@@ -77,7 +77,7 @@ def test_nobody_looks_in_meanwhile(root: Path, tmp_path: Path) -> None:
 
 
 def test_without_a_store_everything_goes_on(tmp_path: Path) -> None:
-    with Visit(None, PrivateRooms()) as visit:
+    with Visit(None, PrivateDirectories()) as visit:
         archive = visit.keep(arrived(visit, tmp_path / "spare"), DIGEST)
         assert archive.path == tmp_path / "spare"
         assert visit.held(DIGEST) is None
@@ -158,7 +158,7 @@ def test_trouble_is_told_once_in_an_operation(root: Path, tmp_path: Path, caplog
     home, trouble = a_home(root), Trouble()
     (root / "ingest").symlink_to(tmp_path)
     for number in range(3):
-        with Visit(home, PrivateRooms(), trouble) as visit:
+        with Visit(home, PrivateDirectories(), trouble) as visit:
             assert arrived(visit, tmp_path / f"spare-{number}").path == tmp_path / f"spare-{number}"
     assert caplog.text.count("going on without") == 1
     assert sorted(os.listdir(tmp_path)) == ["spare-0", "spare-1", "spare-2", "store"]
@@ -239,7 +239,7 @@ def test_what_a_room_of_a_read_only_store_has_is_copied(root: Path, tmp_path: Pa
             (room / "link").symlink_to("/etc/passwd")
         visit.furnish("key", place)
         assert os.listdir(place) == []  # the room itself can be worked in
-    with Visit(Home(root=root, writable=False), PrivateRooms()) as visit:
+    with Visit(Home(root=root, writable=False), PrivateDirectories()) as visit:
         visit.furnish("other", other)
         assert os.listdir(other) == []
         visit.furnish("key", place)
@@ -248,7 +248,7 @@ def test_what_a_room_of_a_read_only_store_has_is_copied(root: Path, tmp_path: Pa
         (place / "object").write_text("ours")
         visit.furnish("key", place)
         assert (place / "object").read_text() == "ours"
-    with Visit(None, PrivateRooms()) as visit:
+    with Visit(None, PrivateDirectories()) as visit:
         visit.furnish("key", other)
         assert os.listdir(other) == []
 
