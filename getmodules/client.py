@@ -27,7 +27,6 @@ from getmodules.projects import Projects
 from getmodules.redact import printable, redact_address
 from getmodules.results import Installed, Resolved
 from getmodules.store.home import Home, directory_from, open_home
-from getmodules.syncing import SharedSync
 from getmodules.turns import Turns
 from getmodules.values import replace
 from getmodules.workshop import temporary_workshops
@@ -81,7 +80,6 @@ class Client(Projects):
         self._registry = registry_from(settings, registry)
         self._sweeper = Sweeper()
         self._turns = Turns()
-        self._syncs = SharedSync(self._turns)
         self._environ = dict(settings)
         self._store = _Store(_cache_directory(cache_dir, settings) if use_cache else None)
         self._offline = offline
@@ -284,7 +282,6 @@ class Client(Projects):
             progress=progress or self._progress,
             sweeper=self._sweeper,
             turns=self._turns,
-            syncs=self._syncs,
             private=PrivateDirectories(self._sweeper),
             network=self._network,
             environ=self._environ,

@@ -24,7 +24,6 @@ from getmodules.privatedir import PrivateDirectories, Sweeper
 from getmodules.progress import Progress
 from getmodules.store.home import Home
 from getmodules.store.visit import Trouble, Visit
-from getmodules.syncing import SharedSync
 from getmodules.turns import Turns
 from getmodules.values import field, valueclass
 from getmodules.workshop import Workshops
@@ -55,7 +54,6 @@ class Means:
     memo: Memo = field(default_factory=Memo, repr=False)
     trouble: Trouble = field(default_factory=Trouble, repr=False)
     turns: Turns = field(default_factory=Turns, repr=False)
-    syncs: SharedSync = field(default_factory=lambda: SharedSync(Turns()), repr=False)
     private: PrivateDirectories = field(default_factory=PrivateDirectories, repr=False)
 
     def checkpoint(self) -> None:

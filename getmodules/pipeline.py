@@ -111,9 +111,7 @@ def _attempt(request: Request, means: Means, torn: threading.Event) -> tuple[Ins
         for want in request.wants:
             means.checkpoint()
             with results.noted(want):
-                staging = Staging.beside(
-                    want.dest, means.private, force=want.force, source_root=source_root, syncs=means.syncs
-                )
+                staging = Staging.beside(want.dest, means.private, force=want.force, source_root=source_root)
                 sites.append(_Site(want, stack.enter_context(staging)))
         if not sites:
             return results.all()
@@ -139,7 +137,7 @@ def _attempt(request: Request, means: Means, torn: threading.Event) -> tuple[Ins
         installed = _judge_trees(arrival, content, trees, results, means.catalog, context)
         context.checkpoint()
         context.phase(Phase.PUBLISHING)
-        visit.settle(sites[0].staging.tree, means.syncs.sync)
+        visit.settle(sites[0].staging.tree)
         for site in sites:
             if site.want.dest in installed:
                 with results.noted(site.want):

@@ -23,7 +23,6 @@ from getmodules.oserrors import install_error, translated
 from getmodules.privatedir import PrivateDirectories
 from getmodules.redact import printable
 from getmodules.removal import remove_entries
-from getmodules.syncing import SharedSync
 from getmodules.syscalls import exchange, sync_filesystem
 
 _ATTEMPTS = 20
@@ -34,9 +33,8 @@ _OCCUPIED = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
 class Staging:
     """Where one module is put together, in a ``with`` block: leaving it removes what was not published."""
 
-    def __init__(self, destination: Destination, private: PrivateDirectories, syncs: SharedSync | None) -> None:
+    def __init__(self, destination: Destination, private: PrivateDirectories) -> None:
         self._destination = destination
-        self._bring_to_disk = sync_filesystem if syncs is None else syncs.sync
         self._parent = destination.path.parent
         self._private = private
         self._directory = Path()
@@ -53,16 +51,14 @@ class Staging:
         *,
         force: bool,
         source_root: Path | None,
-        syncs: SharedSync | None = None,
     ) -> Staging:
         """A staging for ``dest``; nothing is touched before the ``with`` block.
 
         ``force`` may replace an ordinary directory. ``source_root`` is what is copied or unpacked, where that
-        lies on this machine. ``private`` belongs to the operation, and removes what is left at its end. With the same
-        ``syncs``, those that are ready at the same time go to the disk together.
+        lies on this machine. ``private`` belongs to the operation, and removes what is left at its end.
         """
         destination = Destination.at(dest, force=force, source_root=source_root, real=private.real)
-        return cls(destination, private, syncs)
+        return cls(destination, private)
 
     @property
     def tree(self) -> Path:
@@ -134,7 +130,7 @@ class Staging:
             return  # nothing there syncs a file system for people without privileges
         tree = self.open_tree()
         try:
-            self._bring_to_disk(tree)
+            sync_filesystem(tree)
         finally:
             os.close(tree)
 

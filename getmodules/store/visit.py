@@ -28,6 +28,7 @@ from getmodules.store.claims import claim_name, claimed
 from getmodules.store.home import Home
 from getmodules.store.places import room
 from getmodules.store.records import PinRecord, Records, RefRecord
+from getmodules.syscalls import sync_filesystem
 from getmodules.values import replace
 
 _log = logging.getLogger("getmodules")
@@ -208,7 +209,7 @@ class Visit:
         assert self._home is not None
         return claimed(room(self._home.root, "locks") / claim_name(key), _waiting(context), context.turns.left)
 
-    def settle(self, beside: Path, sync: Callable[[int], None]) -> None:
+    def settle(self, beside: Path) -> None:
         """Bring what was kept to the disk, unless that happens anyway when what is at ``beside`` is published.
 
         No file is synced by itself: that takes longer than all the rest, and a file that a crash cut short is found
@@ -220,7 +221,7 @@ class Visit:
             if os.stat(beside).st_dev != os.stat(self._home.root).st_dev:
                 root = os.open(self._home.root, DIRECTORY)
                 try:
-                    sync(root)
+                    sync_filesystem(root)
                 finally:
                     os.close(root)
 

@@ -179,6 +179,16 @@ def test_the_file_system_is_synced_before_the_tree_is_seen(tmp_path: Path, monke
     assert "dest" not in seen[0]
 
 
+def test_what_cannot_be_brought_to_the_disk_is_not_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def sync(fd: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(staging, "sync_filesystem", sync)
+    with pytest.raises(InstallError, match=r"cannot bring .* to the disk"):
+        install(tmp_path / "dest")
+    assert os.listdir(tmp_path) == []
+
+
 # ---------------------------------------------------------------------------------------------------- refusals
 
 

@@ -88,7 +88,7 @@ def test_without_a_store_everything_goes_on(tmp_path: Path) -> None:
         assert visit.kept(DIGEST, lambda: CONTENT) == CONTENT
         with visit.claim("a", a_context()), visit.claim("a", a_context()), visit.workshop("a", a_context()) as room:
             assert room is None
-        visit.settle(tmp_path, os.fsync)
+        visit.settle(tmp_path)
     assert os.listdir(tmp_path) == ["spare"]
 
 
@@ -277,19 +277,22 @@ def test_no_directory_of_it_is_a_link(root: Path, tmp_path: Path, name: str) -> 
     assert os.listdir(outside) == []
 
 
-def test_what_is_kept_elsewhere_is_brought_to_its_own_disk(root: Path, tmp_path: Path) -> None:
+def test_what_is_kept_elsewhere_is_brought_to_its_own_disk(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     synced: list[int] = []
 
     def sync(fd: int) -> None:
         synced.append(os.fstat(fd).st_dev)
 
+    monkeypatch.setattr("getmodules.store.visit.sync_filesystem", sync)
     with a_visit(root) as visit:
-        visit.settle(Path("/proc"), sync)
+        visit.settle(Path("/proc"))
         assert synced == []  # nothing was kept
         visit.keep_bytes(CONTENT, DIGEST)
-        visit.settle(tmp_path, sync)
+        visit.settle(tmp_path)
         assert synced == []  # publishing there syncs both
-        visit.settle(Path("/proc"), sync)
+        visit.settle(Path("/proc"))
         assert synced == [os.stat(root).st_dev]
 
 
