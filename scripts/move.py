@@ -353,6 +353,13 @@ class Move:
                     return ".".join([self.modules[module], *rest])
             return match[0]
 
+        def public(match: re.Match[str]) -> str:
+            """A row of the table of public names."""
+            return (
+                f'"{match[1]}": "{self.names[match[2], match[1]]}"' if (match[2], match[1]) in self.names else match[0]
+            )
+
+        text = re.sub(r'"(\w+)": "(getmodules[.\w]+)"', public, text)
         return "".join(
             line
             if re.match(r"\s*(from|import) ", line)

@@ -161,8 +161,10 @@ def _pool_classes(local: threading.local) -> dict[str, Any]:
 
 
 def _context(cert_reqs: int | str | None) -> ssl.SSLContext:
-    """As urllib3 makes it. But some builds of Python take any end for the end of TLS, and :mod:`getmodules.net.framing`
-    has to know."""
+    """Return a context as urllib3 makes it, but one that reports how TLS ended.
+
+    Some builds of Python take any end for the end of TLS, and whoever judges a body's framing has to know.
+    """
     context = create_urllib3_context(cert_reqs=resolve_cert_reqs(cert_reqs))
     context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
     return context
