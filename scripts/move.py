@@ -190,7 +190,6 @@ STEPS: dict[str, dict[str, str]] = {
         "testing.registry.store": "testing.registry.contents testing.registry.store",
         "testing.registry.layout_store": "testing.registry.layoutstore",
         "testing.registry.access": "testing.registry.tokens testing.registry.access testing.registry.tokenendpoint",
-        "testing.registry.blobs": "testing.registry.blobs testing.registry.uploads",
         "testing.registry.manifests": "testing.registry.listing testing.registry.manifests",
         "testing.registry.service": "testing.registry.armed testing.registry.application testing.registry.service",
     },
