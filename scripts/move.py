@@ -229,6 +229,23 @@ SUPPORT = {
 }
 
 
+#: What each folder is, in a sentence.
+INITS = {
+    "util": "Leaves without a domain: frozen values, redaction, digests, strict JSON, workers.",
+    "files": "This machine's files, opened with suspicion: staging and publishing, removal, locks, durable writes.",
+    "addresses": "Addresses of modules, without any I/O: their grammar, URLs, arguments, mirrors and versions.",
+    "api": "The public vocabulary: the values of the flow, the ports of plugins, their hooks and limits.",
+    "archive": "The content of packages: archives and directories as members, the one writer, hashes of trees.",
+    "cache": "The cache between runs: blobs by digest, records, locks, and what one run sees of them.",
+    "plugins": "Plugins: loading each in isolation, checking what it returns, and tables of what they offer.",
+    "pipeline": "The way of a package from its address to its destination, and many packages side by side.",
+    "signatures": "Signatures: OpenPGP keys and what they signed.",
+    "getters.http": "The getter for web servers.",
+    "getters.git": "The getter for git repositories: git as a child process, objects read and hashed by us.",
+    "getters.oci": "The getter for OCI registries and layouts; publishing to them and their credentials.",
+    "getters.registry": "The getter for module registries, by Terraform's registry protocol.",
+    "testing.faults": "The faults of the test registry, sorted by what they are about.",
+}
 #: From the roof down: a folder imports from those below it alone.
 LAYERS = [
     "__main__ | testing",
@@ -248,6 +265,19 @@ LAYERS = [
 
 def path_of(module: str) -> Path:
     return (ROOT / module.replace(".", "/")).with_suffix(".py")
+
+
+def is_complete(folder: str) -> bool:
+    """Whether all that goes into a folder is there."""
+    waiting = [
+        old
+        for table in STEPS.values()
+        for new, olds in table.items()
+        for old in olds.split()
+        if new.partition(".")[0] == folder and new not in olds.split() and path_of(f"getmodules.{old}").is_file()
+    ]
+    exists = (ROOT / "getmodules" / folder).is_dir() or path_of(f"getmodules.{folder}").is_file()
+    return exists and not waiting
 
 
 class Move:
@@ -430,7 +460,8 @@ class Move:
             there.parent.mkdir(parents=True, exist_ok=True)
             init = there.parent / "__init__.py"
             if not init.exists():
-                init.write_text('"""."""\n', encoding="utf-8")
+                folder = ".".join(there.parent.relative_to(ROOT / "getmodules").parts)
+                init.write_text(f'"""{INITS[folder]}"""\n', encoding="utf-8")
             needed = NEEDED.get(new.removeprefix("getmodules."), "")
             there.write_text(text.replace(_FUTURE, f"{_FUTURE}\n{needed}\n", 1), encoding="utf-8")
         for old, _ in self.names:
@@ -464,11 +495,7 @@ class Move:
         text = path.read_text(encoding="utf-8")
         rows = []
         for layer in LAYERS:
-            there = [
-                f
-                for f in layer.split(" | ")
-                if (ROOT / "getmodules" / f).is_dir() or path_of(f"getmodules.{f}").is_file()
-            ]
+            there = [folder for folder in layer.split(" | ") if is_complete(folder)]
             if there:
                 rows.append("    " + " | ".join(there))
         known = {name for layer in LAYERS for name in layer.split(" | ")}
