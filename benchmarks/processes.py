@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 TOOLS = Path(os.environ.get("GETMODULES_TOOLS") or Path.home() / ".cache" / "getmodules-tools")
 GETMODULES = Path(sys.executable).with_name("getmodules")

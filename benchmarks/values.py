@@ -22,11 +22,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.harness import MEMORY, Rival, Row, compared, of_processors, show, take_turns, workplace
 from benchmarks.processes import run
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 
 OURS, THEIRS = "values of our own", "dataclasses"
 _MAIN = "from getmodules.cli.main import entry; sys.exit(entry())"
-#: ``getmodules.values`` with the same names, by the standard library alone.
+#: ``getmodules.util.values`` with the same names, by the standard library alone.
 _STAND_IN = """
 import dataclasses, types
 def valueclass(cls=None, /, *, kw_only=True, frozen=True, order=False, eq=True):
@@ -34,7 +34,7 @@ def valueclass(cls=None, /, *, kw_only=True, frozen=True, order=False, eq=True):
     return make if cls is None else make(cls)
 def names_of(values):
     return tuple(each.name for each in dataclasses.fields(values))
-stand_in = types.ModuleType("getmodules.values")
+stand_in = types.ModuleType("getmodules.util.values")
 vars(stand_in).update(
     FrozenValueError=dataclasses.FrozenInstanceError, field=dataclasses.field, names_of=names_of,
     replace=dataclasses.replace, valueclass=valueclass,

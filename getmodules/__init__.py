@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from getmodules.arguments import Arguments as Arguments
     from getmodules.batch import Failure as Failure, Pace as Pace
     from getmodules.client import Client as Client, StrPath
-    from getmodules.digest import Digest as Digest
     from getmodules.hashing import hash_file as hash_file, hash_tree as hash_tree, hash_zip as hash_zip
     from getmodules.hookspecs import hookimpl as hookimpl
     from getmodules.limits import Limits as Limits
@@ -81,9 +80,10 @@ if TYPE_CHECKING:
         OutdatedReport as OutdatedReport,
         VerifyReport as VerifyReport,
     )
-    from getmodules.redact import Secret as Secret
     from getmodules.results import Installed as Installed, Resolved as Resolved
     from getmodules.tree import members_of as members_of
+    from getmodules.util.digest import Digest as Digest
+    from getmodules.util.redact import Secret as Secret
 
     __version__: str
 
@@ -98,7 +98,7 @@ _HOME_OF = {
     "Context": "getmodules.ports",
     "Credential": "getmodules.ports",
     "Demand": "getmodules.model",
-    "Digest": "getmodules.digest",
+    "Digest": "getmodules.util.digest",
     "Elsewhere": "getmodules.model",
     "Evidence": "getmodules.model",
     "Failure": "getmodules.batch",
@@ -128,7 +128,7 @@ _HOME_OF = {
     "Pushed": "getmodules.oci.results",
     "Referrer": "getmodules.oci.results",
     "Resolved": "getmodules.results",
-    "Secret": "getmodules.redact",
+    "Secret": "getmodules.util.redact",
     "Shorthand": "getmodules.ports",
     "Unchanged": "getmodules.model",
     "VerifyReport": "getmodules.project.reports",

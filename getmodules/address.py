@@ -17,8 +17,8 @@ from urllib.parse import quote, unquote_to_bytes
 from getmodules.arguments import Argument, Arguments
 from getmodules.errors import AddressError
 from getmodules.model import SourceAddress
-from getmodules.redact import printable, redact_address
 from getmodules.url import BAD_ESCAPE, CHARACTER_HINTS, SCHEME, URL, leads_out
+from getmodules.util.redact import printable, redact_address
 
 #: Room for an RSA key in ``sshkey=``, not for a flood.
 MAX_LENGTH = 16_384

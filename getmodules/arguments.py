@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from urllib.parse import quote
 
-from getmodules.redact import redact_address
-from getmodules.values import valueclass
+from getmodules.util.redact import redact_address
+from getmodules.util.values import valueclass
 
 
 class Argument(NamedTuple):

@@ -27,7 +27,7 @@ from getmodules.model import (
 from getmodules.ports import Context, Fetched
 from getmodules.progress import Phase
 from getmodules.recall import Known, Recall
-from getmodules.values import replace, valueclass
+from getmodules.util.values import replace, valueclass
 
 
 @valueclass

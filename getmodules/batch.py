@@ -21,7 +21,7 @@ from getmodules.model import Demand, ModuleAddress, PackageAddress, Request, Wan
 from getmodules.pipeline import install_each, resolve_address
 from getmodules.results import Installed, Resolved
 from getmodules.url import check_url
-from getmodules.values import field, valueclass
+from getmodules.util.values import field, valueclass
 
 T = TypeVar("T")
 #: Waiting for answers is most of the work, so there are more of them than processors.

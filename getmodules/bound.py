@@ -21,8 +21,8 @@ from getmodules.model import (
 from getmodules.plugins import Plugin
 from getmodules.ports import Context, Credential, Origin, Shorthand
 from getmodules.progress import Progress
-from getmodules.redact import Secret
-from getmodules.values import valueclass
+from getmodules.util.redact import Secret
+from getmodules.util.values import valueclass
 
 
 def strings_of(plugin: Plugin, offer: Any, attribute: str) -> tuple[str, ...]:

@@ -23,9 +23,9 @@ from getmodules.model import (
 )
 from getmodules.plugins import Plugin
 from getmodules.ports import Context, Fetched
-from getmodules.redact import printable, quoted
 from getmodules.soundness import bounded_names, is_sound_blob, is_sound_demand, is_url, reads_back
-from getmodules.values import replace, valueclass
+from getmodules.util.redact import printable, quoted
+from getmodules.util.values import replace, valueclass
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 

@@ -24,8 +24,8 @@ from getmodules.boundgetter import BoundGetter, bind_getter
 from getmodules.entrypoints import normalised
 from getmodules.errors import PluginConflictError, PluginError, UnknownSchemeError
 from getmodules.plugins import Plugin
-from getmodules.redact import printable
-from getmodules.values import replace, valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import replace, valueclass
 
 T = TypeVar("T")
 

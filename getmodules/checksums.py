@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from getmodules.digest import BY_LENGTH, STRONG, WEAK, Digest
 from getmodules.errors import VerificationError
-from getmodules.redact import printable
+from getmodules.util.digest import BY_LENGTH, STRONG, WEAK, Digest
+from getmodules.util.redact import printable
 
 #: Two characters before the name, or one as some tools of BSD write it; coreutils read both.
 _GNU = re.compile(r"\\?(?P<hex>[0-9A-Fa-f]{32,128})[ \t][ *]?(?P<name>.+)")

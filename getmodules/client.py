@@ -24,11 +24,11 @@ from getmodules.ports import Context
 from getmodules.privatedir import PrivateDirectories, Sweeper
 from getmodules.progress import Progress
 from getmodules.projects import Projects
-from getmodules.redact import printable, redact_address
 from getmodules.results import Installed, Resolved
 from getmodules.store.home import Home, directory_from, open_home
 from getmodules.turns import Turns
-from getmodules.values import replace
+from getmodules.util.redact import printable, redact_address
+from getmodules.util.values import replace
 from getmodules.workshop import temporary_workshops
 
 if TYPE_CHECKING:

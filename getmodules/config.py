@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from getmodules.errors import AddressError, ConfigError
 from getmodules.limits import Limits
 from getmodules.plugins import Selection
-from getmodules.redact import printable, redact_address
 from getmodules.url import check_url
+from getmodules.util.redact import printable, redact_address
 
 PLUGINS_VARIABLE = "GETMODULES_PLUGINS"
 REGISTRY_VARIABLE = "GETMODULES_REGISTRY"

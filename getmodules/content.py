@@ -17,7 +17,6 @@ from getmodules.archive.source import opened, pieces
 from getmodules.bound import BoundUnpacker
 from getmodules.boundgetter import BoundGetter
 from getmodules.catalog import Catalog
-from getmodules.digest import Digest
 from getmodules.errors import (
     AddressError,
     ConfigError,
@@ -36,11 +35,12 @@ from getmodules.oserrors import translated
 from getmodules.plugins import Plugin, attributed
 from getmodules.ports import Context
 from getmodules.progress import Phase
-from getmodules.redact import printable
 from getmodules.spool import OWN_ALGORITHM, checked_size, spool, with_digests
 from getmodules.store.visit import Visit
 from getmodules.treatment import Treatment
-from getmodules.values import field, replace, valueclass
+from getmodules.util.digest import Digest
+from getmodules.util.redact import printable
+from getmodules.util.values import field, replace, valueclass
 
 
 def _no_advice() -> str | None:

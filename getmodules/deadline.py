@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Self
 
 from getmodules.errors import NetworkError
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 
 
 @valueclass(kw_only=False)

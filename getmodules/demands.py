@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from getmodules.bound import BoundVerifier
-from getmodules.digest import Digest
 from getmodules.errors import ConfigError, DigestMismatchError, LockMismatchError, VerificationError
 from getmodules.model import Archive, Demand, Evidence, Gate, Pin, Tree
 from getmodules.ports import Context
-from getmodules.redact import printable
+from getmodules.util.digest import Digest
+from getmodules.util.redact import printable
 
 EXPECT = "expect"
 CHECKSUM = "checksum"

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from getmodules.errors import DestinationExistsError, InstallError
 from getmodules.oserrors import install_error, translated
-from getmodules.redact import printable
 from getmodules.removal import status_of
-from getmodules.values import valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 _WORK_TREE_MARKS = (".git", ".hg", ".svn")
 #: How far below work trees are looked for: an accident is prevented, and a large module not searched for minutes.

@@ -14,15 +14,15 @@ from getmodules.archive.paths import member_path
 from getmodules.arguments import Arguments
 from getmodules.bound import BoundDetector
 from getmodules.catalog import Catalog
-from getmodules.digest import Digest
 from getmodules.errors import AddressError, GetModulesError, UnsafeContentError
 from getmodules.model import CORE_ARGUMENTS, ModuleAddress, PackageAddress, SourceAddress
 from getmodules.plugins import Plugin
 from getmodules.ports import Shorthand
-from getmodules.redact import printable, redact_address
 from getmodules.treatment import CHECKSUM_FILE, parse_archive, parse_checksum
 from getmodules.url import check_url
-from getmodules.values import replace, valueclass
+from getmodules.util.digest import Digest
+from getmodules.util.redact import printable, redact_address
+from getmodules.util.values import replace, valueclass
 
 MAX_ROUNDS = 8
 

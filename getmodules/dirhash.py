@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from getmodules.errors import ConfigError, ContentError
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 #: One file: its name with ``/``, and the raw sha256 of its content.
 Named = tuple[str, bytes]

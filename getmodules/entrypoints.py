@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from getmodules.errors import ConfigError
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 _METADATA = re.compile(r"(?P<name>.+?)(?:-(?P<version>[^-]+?))?(?:-py3\S*)?\.(?:dist-info|egg-info)")
 _METADATA_ENDS = (".dist-info", ".egg-info")

@@ -6,16 +6,16 @@ from getmodules.arguments import Arguments
 from getmodules.catalog import Catalog
 from getmodules.checksums import checksum_for
 from getmodules.detection import detect
-from getmodules.digest import Digest
 from getmodules.errors import AddressError, GetModulesError, UnsupportedContentError
 from getmodules.journey import Journey, resolve
 from getmodules.limits import MIB
 from getmodules.model import Blob, Elsewhere, Shape
 from getmodules.ports import Context
-from getmodules.redact import printable, redact_address
 from getmodules.spool import read_small
 from getmodules.treatment import parse_checksum
-from getmodules.values import replace
+from getmodules.util.digest import Digest
+from getmodules.util.redact import printable, redact_address
+from getmodules.util.values import replace
 
 CHECKSUM_FILE_BYTES = MIB
 

@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from getmodules.errors import GetModulesError, PluginContractError
 from getmodules.localfile import LocalFile
 from getmodules.model import Kind, Member
-from getmodules.redact import printable, redact
+from getmodules.util.redact import printable, redact
 
 T = TypeVar("T")
 #: The members of an enumeration are slow to get at.

@@ -16,8 +16,8 @@ from getmodules.localfile import read_file, unreadable
 from getmodules.model import Archive, Kind, Member
 from getmodules.ports import Context
 from getmodules.progress import Progress
-from getmodules.redact import printable
 from getmodules.tree import walk
+from getmodules.util.redact import printable
 
 
 def hash_tree(path: str | os.PathLike[str], scheme: str = "h1") -> str:

@@ -14,7 +14,6 @@ from getmodules.arguments import Arguments
 from getmodules.boundgetter import BoundGetter
 from getmodules.catalog import Catalog
 from getmodules.detection import detect_elsewhere
-from getmodules.digest import Digest
 from getmodules.errors import AddressError, FetchError, GetModulesError, UnsafeContentError
 from getmodules.model import CORE_ARGUMENTS, Demand, Elsewhere, ModuleAddress, PackageAddress, Pin, Shape
 from getmodules.plugins import attributed
@@ -22,7 +21,8 @@ from getmodules.ports import Context
 from getmodules.progress import Phase
 from getmodules.treatment import Treatment, parse_checksum
 from getmodules.url import check_url
-from getmodules.values import replace, valueclass
+from getmodules.util.digest import Digest
+from getmodules.util.values import replace, valueclass
 
 MAX_HOPS = 10
 #: What these bring, anybody on the way can change.

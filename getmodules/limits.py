@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Self
 
 from getmodules.errors import ConfigError, LimitExceededError
-from getmodules.redact import printable
-from getmodules.values import names_of, replace, valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import names_of, replace, valueclass
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 ENVIRONMENT_PREFIX = "GETMODULES_LIMIT_"

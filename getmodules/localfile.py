@@ -13,7 +13,7 @@ from typing import IO
 from getmodules.below import directory_of, is_in_the_way
 from getmodules.errors import FetchError, NotFoundError
 from getmodules.openflags import READ_NO_LINK
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 CHUNK = 1 << 18
 

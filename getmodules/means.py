@@ -14,7 +14,6 @@ from getmodules.deadline import Deadline
 from getmodules.detection import is_local
 from getmodules.errors import InstallError
 from getmodules.limits import Limits
-from getmodules.memo import Memo
 from getmodules.model import PackageAddress
 from getmodules.net.credentials import from_environment
 from getmodules.net.network import ClientNetwork
@@ -25,7 +24,8 @@ from getmodules.progress import Progress
 from getmodules.store.home import Home
 from getmodules.store.visit import Trouble, Visit
 from getmodules.turns import Turns
-from getmodules.values import field, valueclass
+from getmodules.util.once import Memo
+from getmodules.util.values import field, valueclass
 from getmodules.workshop import Workshops
 
 #: Archives up to this size are unpacked in one turn.

@@ -10,9 +10,9 @@ from typing import Self
 
 from getmodules.errors import AddressError, ConfigError
 from getmodules.model import PackageAddress
-from getmodules.redact import printable, redact_address
 from getmodules.url import check_url
-from getmodules.values import field, replace, valueclass
+from getmodules.util.redact import printable, redact_address
+from getmodules.util.values import field, replace, valueclass
 
 MIRRORS_VARIABLE = "GETMODULES_MIRRORS"
 

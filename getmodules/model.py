@@ -17,10 +17,10 @@ from typing import IO, NamedTuple, NewType, Self
 from urllib.parse import quote
 
 from getmodules.arguments import NO_ARGUMENTS, Arguments
-from getmodules.digest import Digest
 from getmodules.localfile import reopened
-from getmodules.redact import redact_address
-from getmodules.values import field, replace, valueclass
+from getmodules.util.digest import Digest
+from getmodules.util.redact import redact_address
+from getmodules.util.values import field, replace, valueclass
 
 #: Arguments that the core itself understands, whatever the getter.
 CORE_ARGUMENTS = ("archive", "checksum", "filename")

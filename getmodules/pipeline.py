@@ -37,7 +37,7 @@ from getmodules.recall import Recall
 from getmodules.reporting import Reporting
 from getmodules.results import Installed, Resolved
 from getmodules.staging import Staging
-from getmodules.values import replace
+from getmodules.util.values import replace
 from getmodules.workshop import Workshops, temporary_workshops
 
 

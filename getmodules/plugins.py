@@ -26,8 +26,8 @@ from getmodules.errors import (
     VerificationError,
 )
 from getmodules.guard import Guard, described
-from getmodules.redact import printable
-from getmodules.values import field, replace, valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import field, replace, valueclass
 
 if TYPE_CHECKING:
     from pluggy import PluginManager

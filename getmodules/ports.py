@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from getmodules.deadline import Deadline
-from getmodules.digest import Digest
 from getmodules.errors import InstallError, OfflineError
 from getmodules.limits import Limits
-from getmodules.memo import Memo
 from getmodules.mirrors import Mirrors
 from getmodules.model import (
     Archive,
@@ -36,9 +34,11 @@ from getmodules.model import (
     Want,
 )
 from getmodules.progress import Phase, Progress
-from getmodules.redact import Secret
 from getmodules.turns import Turns
-from getmodules.values import field, valueclass
+from getmodules.util.digest import Digest
+from getmodules.util.once import Memo
+from getmodules.util.redact import Secret
+from getmodules.util.values import field, valueclass
 
 T = TypeVar("T")
 

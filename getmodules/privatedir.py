@@ -26,8 +26,8 @@ from typing import Self
 from getmodules.errors import InstallError
 from getmodules.locking import Lock, try_lock
 from getmodules.openflags import NOFOLLOW, NONBLOCK
-from getmodules.redact import printable
 from getmodules.removal import remove_contents
+from getmodules.util.redact import printable
 
 LOCK_NAME = "lock"
 _PREFIX = ".getmodules-"

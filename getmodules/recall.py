@@ -13,16 +13,16 @@ from types import MappingProxyType
 
 from getmodules.catalog import Catalog
 from getmodules.detection import detect, is_local
-from getmodules.digest import Digest
 from getmodules.errors import AddressError
 from getmodules.journey import Journey, module_address
 from getmodules.model import Archive, Blob, Gate, ModuleAddress, PackageAddress, Pin
 from getmodules.ports import Context
-from getmodules.redact import redact_address
 from getmodules.store.records import PROOF_BYTES, Brought, PinRecord, RefRecord, now
 from getmodules.store.visit import Visit
 from getmodules.treatment import parse_checksum
-from getmodules.values import field, replace, valueclass
+from getmodules.util.digest import Digest
+from getmodules.util.redact import redact_address
+from getmodules.util.values import field, replace, valueclass
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from getmodules.model import Evidence
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 
 
 @valueclass

@@ -8,11 +8,11 @@ from typing import Any
 
 from getmodules.address import parse, parse_query
 from getmodules.arguments import Argument
-from getmodules.digest import Digest
 from getmodules.errors import AddressError
 from getmodules.limits import METADATA_BYTES, metadata_exceeded
 from getmodules.model import Demand, Gate, PackageAddress
 from getmodules.url import check_url
+from getmodules.util.digest import Digest
 
 #: Of a source's own words about what it sent: an entity tag, a time.
 _VALIDATOR_PAIRS, _VALIDATOR_LENGTH = 8, 4_096

@@ -8,13 +8,13 @@ from contextlib import nullcontext
 from functools import partial
 
 from getmodules.arriving import Arriving
-from getmodules.digest import Digest
 from getmodules.errors import DigestMismatchError, GetModulesError, LimitExceededError, NetworkError
 from getmodules.model import FEW_BYTES, Archive, Blob
 from getmodules.oserrors import translated
 from getmodules.ports import Context
-from getmodules.values import replace
-from getmodules.worker import Worker
+from getmodules.util.digest import Digest
+from getmodules.util.values import replace
+from getmodules.util.worker import Worker
 
 #: What the core itself names an archive by.
 OWN_ALGORITHM = "sha256"

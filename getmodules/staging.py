@@ -21,9 +21,9 @@ from getmodules.errors import InstallError
 from getmodules.openflags import DIRECTORY, NOFOLLOW
 from getmodules.oserrors import install_error, translated
 from getmodules.privatedir import PrivateDirectories
-from getmodules.redact import printable
 from getmodules.removal import remove_entries
 from getmodules.syscalls import exchange, sync_filesystem
+from getmodules.util.redact import printable
 
 _ATTEMPTS = 20
 #: How rename says that something stands at the destination already.

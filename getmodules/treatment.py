@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 from getmodules.arguments import Arguments
-from getmodules.digest import BY_LENGTH, Digest
 from getmodules.errors import AddressError
-from getmodules.redact import printable
-from getmodules.values import valueclass
+from getmodules.util.digest import BY_LENGTH, Digest
+from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 #: How a checksum that lies in a file is marked: ``checksum=file:./SHA256SUMS``.
 CHECKSUM_FILE = "file:"

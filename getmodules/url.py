@@ -14,7 +14,7 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
 from getmodules.errors import AddressError
-from getmodules.redact import printable, redact_address
+from getmodules.util.redact import printable, redact_address
 
 SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*"
 URL = re.compile(rf"({SCHEME})://([^/]*)(.*)", re.DOTALL)

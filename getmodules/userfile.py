@@ -8,7 +8,7 @@ from pathlib import Path
 
 from getmodules.errors import ConfigError
 from getmodules.openflags import READ
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 
 def read_user_file(path: Path, limit: int) -> bytes | None:

@@ -22,8 +22,8 @@ from collections.abc import Collection, Iterable
 from enum import StrEnum
 from typing import Any, Self
 
-from getmodules.redact import printable
-from getmodules.values import valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 _LONGEST_VERSION = 255
 _LONGEST_CONSTRAINT = 2_000

@@ -13,7 +13,7 @@ from getmodules.ports import Context
 from getmodules.privatedir import PrivateDirectories
 from getmodules.progress import Progress
 from getmodules.store.visit import Visit
-from getmodules.values import replace
+from getmodules.util.values import replace
 from getmodules.workshop import Workshops
 
 

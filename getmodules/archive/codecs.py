@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from getmodules.archive.refusals import corrupt, not_this
 from getmodules.errors import ContentError, LimitExceededError
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 
 #: Output of one member of an archive comes in pieces of at most this size,
 PIECE_BYTES = 256 << 10

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from getmodules.hookspecs import hookimpl
 from getmodules.model import Archive, Member
 from getmodules.ports import Context, Unpacker
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 
 
 @valueclass(kw_only=False)

@@ -17,7 +17,7 @@ from pathlib import Path
 from getmodules.errors import GetModulesError, UnsafeContentError
 from getmodules.openflags import NEW, READ_NO_LINK
 from getmodules.oserrors import install_error
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 DIRECTORY_MODE = 0o755
 _FILE_MODES = (0o644, 0o755)

@@ -13,7 +13,7 @@ from getmodules.archive.paths import member_path
 from getmodules.errors import UnsafeContentError
 from getmodules.limits import METADATA_BYTES, Limits, metadata_exceeded
 from getmodules.model import Kind, Member
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 _WHITEOUT = ".wh."
 _OPAQUE = ".wh..wh..opq"

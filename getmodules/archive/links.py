@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from getmodules.errors import UnsafeContentError
 from getmodules.model import Kind
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 #: As many links as Linux follows on the way to one file.
 MAX_FOLLOWED = 40

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from getmodules.errors import SubdirectoryNotFoundError
 from getmodules.model import MemberPath
-from getmodules.redact import printable
-from getmodules.values import valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 _MAGIC = frozenset("*?[")
 #: How many directories are compared with a name that was not found: the hint must not cost more than the work.

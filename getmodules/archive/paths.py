@@ -17,7 +17,7 @@ from typing import ClassVar
 from getmodules.errors import UnsafeContentError
 from getmodules.limits import METADATA_BYTES, Limits, metadata_exceeded
 from getmodules.model import MemberPath
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 #: Whether two names that differ in case, or a trailing dot, are one file here.
 FOLDS_NAMES = sys.platform in ("win32", "darwin", "cygwin")

@@ -13,8 +13,8 @@ from getmodules.errors import LimitExceededError
 from getmodules.limits import RATIO_FREE_BYTES
 from getmodules.model import Entry, Kind, MemberPath, Tree, new_tuple
 from getmodules.ports import Context
-from getmodules.redact import printable
-from getmodules.worker import Worker
+from getmodules.util.redact import printable
+from getmodules.util.worker import Worker
 
 _FILE = Kind.FILE
 #: Hashing lets go of the interpreter from this size on; below, a second thread only gets in the way, except where the

@@ -7,8 +7,8 @@ import os
 
 from getmodules.archive.ground import write_all
 from getmodules.oserrors import install_error
-from getmodules.redact import printable
 from getmodules.syscalls import share_blocks
+from getmodules.util.redact import printable
 
 
 class FileSink:

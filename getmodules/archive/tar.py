@@ -21,7 +21,7 @@ from getmodules.archive.tarextensions import EXTENSION_BYTES, SPARSE_HINT, Exten
 from getmodules.limits import metadata_exceeded
 from getmodules.model import Archive, Kind, Member
 from getmodules.ports import Context
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 BLOCK = 512
 _ZEROS = bytes(BLOCK)

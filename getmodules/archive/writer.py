@@ -20,8 +20,8 @@ from getmodules.errors import CorruptArchiveError, PluginContractError, UnsafeCo
 from getmodules.localfile import LocalFile
 from getmodules.model import Entry, Kind, Member, MemberPath, Members, Tree
 from getmodules.ports import Context
-from getmodules.redact import printable
-from getmodules.worker import Worker
+from getmodules.util.redact import printable
+from getmodules.util.worker import Worker
 
 __all__ = ["Outlet", "write_members"]
 

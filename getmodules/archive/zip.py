@@ -31,7 +31,7 @@ from getmodules.errors import CorruptArchiveError, UnsafeContentError, Unsupport
 from getmodules.limits import Limits
 from getmodules.model import Archive, Kind, Member, new_tuple
 from getmodules.ports import Context
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 _LOCAL = struct.Struct("<4s2x2H4x3I2H")
 _DESCRIPTOR_MAGIC = b"PK\x07\x08"

@@ -20,7 +20,7 @@ from getmodules.archive.source import Window
 from getmodules.errors import UnsafeContentError
 from getmodules.limits import METADATA_BYTES, metadata_exceeded
 from getmodules.model import new_tuple
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 UTF8_NAME = 0x800
 #: Creators whose external attributes have Unix modes, and whose names are bytes of that system.

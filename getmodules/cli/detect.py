@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from getmodules.cli.options import Parser, add_base, add_output, add_plugins, add_registry, base_of, client_of
 from getmodules.cli.render import Console, whole
 from getmodules.cli.sources import Answer, add_sources, for_each
-from getmodules.redact import MASK, is_secret_argument, redact_address
+from getmodules.util.redact import MASK, is_secret_argument, redact_address
 
 if TYPE_CHECKING:
     from getmodules.arguments import Arguments

@@ -65,7 +65,7 @@ def _as_data(error: Mapping[str, str | None], console: Console) -> None:
 
 
 def _unexpected(error: BaseException, console: Console) -> GetModulesError:
-    from getmodules.redact import printable, redact
+    from getmodules.util.redact import printable, redact
 
     if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
         return InstallError(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from getmodules.errors import ConfigError
-from getmodules.redact import Secret, printable, quoted
+from getmodules.util.redact import Secret, printable, quoted
 
 _OPTION = "--header"
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.ASCII)

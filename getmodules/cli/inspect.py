@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from getmodules.cli.options import Parser, add_work, base_of, client_of
 from getmodules.cli.render import Console, whole
-from getmodules.redact import redact
+from getmodules.util.redact import redact
 
 if TYPE_CHECKING:
     from getmodules.oci.results import Inspected, Referrer

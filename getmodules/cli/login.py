@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 from getmodules.cli.options import Parser, add_network, add_output, add_plugins, contexts_of
 from getmodules.cli.render import Console, whole
 from getmodules.errors import ConfigError
-from getmodules.redact import Secret
+from getmodules.util.redact import Secret
 
 if TYPE_CHECKING:
     from getmodules.oci.login import LoggedIn

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from getmodules.cli.render import Console
-from getmodules.redact import redact
+from getmodules.util.redact import redact
 
 
 @contextmanager

@@ -136,7 +136,7 @@ def _top_parser() -> Parser:
 
 
 def _unknown_command(name: str) -> ConfigError:
-    from getmodules.redact import redact
+    from getmodules.util.redact import redact
 
     near = nearest(name, COMMANDS)
     hint = f"did you mean {near}?" if near else f"the commands are: {', '.join(COMMANDS)}"

@@ -12,8 +12,8 @@ from typing import NoReturn
 from getmodules.cli.headers import headers_of
 from getmodules.errors import ConfigError
 from getmodules.net.settings import NetSettings, shortest
-from getmodules.redact import quoted
-from getmodules.values import replace
+from getmodules.util.redact import quoted
+from getmodules.util.values import replace
 
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?", re.ASCII)
 _LAST_PORT = 65_535

@@ -52,7 +52,7 @@ class Parser(argparse.ArgumentParser):
         return options
 
     def error(self, message: str) -> NoReturn:
-        from getmodules.redact import redact
+        from getmodules.util.redact import redact
 
         raise ConfigError(redact(message), hint=self._how())
 
@@ -60,7 +60,7 @@ class Parser(argparse.ArgumentParser):
         self._console.data(self.format_help().rstrip())
 
     def _refuse(self, extra: str) -> NoReturn:
-        from getmodules.redact import redact
+        from getmodules.util.redact import redact
 
         name = extra.partition("=")[0]
         if not extra.startswith("-"):

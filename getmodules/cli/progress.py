@@ -13,7 +13,7 @@ from getmodules.cli.options import nearest
 from getmodules.cli.render import Console, cells, whole
 from getmodules.errors import ConfigError
 from getmodules.progress import Phase, Progress
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 
 if TYPE_CHECKING:
     from getmodules.client import Client

@@ -192,7 +192,7 @@ class Console:
 
     def labelled(self, label: str, text: str) -> None:
         """``note: text``, each line of it made harmless."""
-        from getmodules.redact import printable
+        from getmodules.util.redact import printable
 
         first, *more = [printable(line, _LONGEST_MESSAGE) for line in text.splitlines()] or [""]
         self.message("\n".join((f"{self._painted(label)}: {first}", *(f"  {line}" for line in more))))
@@ -267,7 +267,7 @@ def _abandon(stream: TextIO) -> None:
 
 def whole(text: str) -> str:
     """``text`` made harmless, but not cut: for data."""
-    from getmodules.redact import printable
+    from getmodules.util.redact import printable
 
     # Ten characters (\U0010ffff) are the longest escape.
     return printable(text, 10 * len(text) + 1)

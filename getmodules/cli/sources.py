@@ -10,7 +10,7 @@ from getmodules.cli import interrupt
 from getmodules.cli.options import Parser
 from getmodules.cli.render import Console
 from getmodules.errors import GetModulesError, exit_code
-from getmodules.redact import redact_address
+from getmodules.util.redact import redact_address
 
 STANDARD_INPUT = "-"
 

@@ -19,10 +19,10 @@ from getmodules.localfile import read_file, unreadable
 from getmodules.model import Blob, Members, PackageAddress, Pin, Want
 from getmodules.ports import Context, Detector, Getter, Shorthand
 from getmodules.privatedir import is_private
-from getmodules.redact import printable
 from getmodules.tree import walk
 from getmodules.url import check_url
-from getmodules.values import replace
+from getmodules.util.redact import printable
+from getmodules.util.values import replace
 
 _PATH = re.compile(r"\.{1,2}(?:/.*)?|/(?!/).*", re.DOTALL)
 _DRIVE_PATH = re.compile(r"[A-Za-z]:[\\/].*|\.{1,2}\\.*", re.DOTALL)

@@ -15,9 +15,9 @@ from getmodules.errors import AddressError
 from getmodules.hookspecs import hookimpl
 from getmodules.model import Demand, Gate, Members, PackageAddress, Pin, Want
 from getmodules.ports import Context, Getter
-from getmodules.redact import printable
 from getmodules.url import check_url
-from getmodules.values import replace
+from getmodules.util.redact import printable
+from getmodules.util.values import replace
 
 if TYPE_CHECKING:
     from getmodules.git.fetch import Aim

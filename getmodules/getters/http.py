@@ -13,7 +13,7 @@ from getmodules.hookspecs import hookimpl
 from getmodules.model import Blob, Elsewhere, PackageAddress, Pin, Unchanged, Want
 from getmodules.ports import Context, Getter
 from getmodules.url import check_url
-from getmodules.values import replace
+from getmodules.util.values import replace
 
 
 class HttpGetter:

@@ -18,7 +18,7 @@ from getmodules.oci.reference import check_repository, check_version, version_of
 from getmodules.oci.registries import Registries
 from getmodules.ports import Context, Getter
 from getmodules.url import Url, check_url
-from getmodules.values import replace
+from getmodules.util.values import replace
 
 if TYPE_CHECKING:
     from getmodules.oci.artifact import ImagePackage

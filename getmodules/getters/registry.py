@@ -14,7 +14,7 @@ from getmodules.hookspecs import hookimpl
 from getmodules.model import Elsewhere, PackageAddress, Pin, Want
 from getmodules.ports import Context, Detector, Getter, Shorthand
 from getmodules.url import check_url
-from getmodules.values import replace
+from getmodules.util.values import replace
 
 if TYPE_CHECKING:
     from getmodules.tfregistry.modules import ModuleRegistry

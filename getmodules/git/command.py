@@ -19,7 +19,7 @@ from getmodules.errors import FetchError, ToolMissingError
 from getmodules.git.gitpython import runner
 from getmodules.git.process import Done, Patience, collect
 from getmodules.ports import Context
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -55,7 +55,7 @@ class Git:
         return collect(process, self.context, given=given or b"", patience=patience, hear=hear)
 
     def start(self, arguments: Sequence[str], environ: Mapping[str, str], *, talks: bool) -> Popen[bytes]:
-        """A process that the caller ends with :func:`getmodules.childprocess.kill`, in any case."""
+        """A process that the caller ends with :func:`getmodules.util.processes.kill`, in any case."""
         git = runner()
         # A Windows process gets its group from GitPython.
         apart = {} if sys.platform == "win32" else {"start_new_session": True}

@@ -26,7 +26,7 @@ from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.net.reach import no_further_in
 from getmodules.openflags import NEW
 from getmodules.oserrors import translated
-from getmodules.values import field, replace, valueclass
+from getmodules.util.values import field, replace, valueclass
 
 _LOCAL: Final = "file"
 #: Where a redirect may lead. The user's own ``insteadOf`` may lead to any transport that we know.

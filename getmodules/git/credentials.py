@@ -14,8 +14,8 @@ from getmodules.errors import AuthenticationError
 from getmodules.git.remote import Remote
 from getmodules.net.credentials import basic, is_overheard
 from getmodules.ports import Context, Credential
-from getmodules.redact import Secret
-from getmodules.values import field, valueclass
+from getmodules.util.redact import Secret
+from getmodules.util.values import field, valueclass
 
 _USER: Final = "GETMODULES_GIT_USERNAME"
 _PASSWORD: Final = "GETMODULES_GIT_PASSWORD"

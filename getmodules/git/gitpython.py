@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from getmodules.errors import ToolMissingError
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 if TYPE_CHECKING:
     from git.cmd import Git

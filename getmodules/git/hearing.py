@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from getmodules.redact import printable, redact
+from getmodules.util.redact import printable, redact
 
 _LONGEST_DETAIL: Final = 400
 #: No program on this machine says so much in one line that counts.

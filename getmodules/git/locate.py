@@ -18,7 +18,7 @@ from getmodules.git.refs import Refs, full_commit, short_commit
 from getmodules.git.remote import Remote
 from getmodules.git.store import Extent, Store
 from getmodules.ports import Context
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 #: Not a repository, and nobody else can make one there: no command line shows this name, and below the root not many
 #: may write. What it lies in exists, since git looks for its real path where the user's configuration has an

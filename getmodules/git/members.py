@@ -15,7 +15,7 @@ from getmodules.git.walk import Entry
 from getmodules.limits import metadata_exceeded
 from getmodules.model import Kind, Member
 from getmodules.ports import Context
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 #: Deeper than anybody nests; a repository that holds itself goes on for ever.
 MOST_NESTED: Final = 16

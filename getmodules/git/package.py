@@ -22,8 +22,8 @@ from getmodules.git.store import Extent, Store
 from getmodules.git.submodules import FILE
 from getmodules.git.walk import Entry, Selection, Walk
 from getmodules.net.reach import no_further_in
-from getmodules.redact import printable
-from getmodules.values import replace, valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import replace, valueclass
 
 T = TypeVar("T")
 _CONTENT = (Mode.FILE, Mode.EXECUTABLE, Mode.SYMLINK)

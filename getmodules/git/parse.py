@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from getmodules.errors import CorruptArchiveError, UnsafeContentError
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 _ID = rb"(?:[0-9a-f]{40}|[0-9a-f]{64})"
 _COMMIT = re.compile(rb"tree (%s)\n" % _ID)

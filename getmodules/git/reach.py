@@ -22,7 +22,7 @@ from getmodules.git.environment import environment
 from getmodules.git.remote import Remote
 from getmodules.git.rewriting import rewritten
 from getmodules.net.reach import address_class, check_written_address
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 
 _TICK: Final = 0.1
 

@@ -23,7 +23,7 @@ from getmodules.errors import (
 )
 from getmodules.git.hearing import detail
 from getmodules.limits import GIB, metadata_exceeded
-from getmodules.redact import quoted
+from getmodules.util.redact import quoted
 
 #: What a key that was offered came from, if it came from the address.
 SSHKEY: Final = "sshkey="

@@ -12,8 +12,8 @@ from typing import Final
 from getmodules.errors import UnsafeContentError
 from getmodules.git.remote import Remote
 from getmodules.ports import Context
-from getmodules.redact import printable
 from getmodules.url import check_url
+from getmodules.util.redact import printable
 
 _REDIRECTED = re.compile(r"The requested URL returned error: 30[12378]")
 _QUESTION: Final = "/info/refs?service=git-upload-pack"

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from getmodules.errors import FetchError, NotFoundError
-from getmodules.redact import printable
-from getmodules.values import valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 _LINE = re.compile(r"(?P<id>[0-9a-f]{40}|[0-9a-f]{64})\t(?P<name>\S[^\t]*)", re.ASCII)
 _SYMREF = re.compile(r"ref: (?P<target>\S+)\tHEAD")

@@ -8,9 +8,9 @@ from urllib.parse import quote
 from getmodules.errors import AddressError
 from getmodules.model import PackageAddress
 from getmodules.ports import Origin
-from getmodules.redact import printable, redact_address
 from getmodules.url import Url, check_url
-from getmodules.values import field, valueclass
+from getmodules.util.redact import printable, redact_address
+from getmodules.util.values import field, valueclass
 
 #: git never hears of any other: ``ext::`` and its kin run commands.
 TRANSPORTS = ("https", "http", "ssh", "git", "file")

@@ -18,8 +18,8 @@ from typing import Final
 from getmodules.errors import InstallError
 from getmodules.git.environment import REMOTE
 from getmodules.oserrors import translated
-from getmodules.redact import printable
 from getmodules.removal import remove_contents
+from getmodules.util.redact import printable
 
 #: Below this git keeps what was fetched, so that the next fetch can build on it.
 REFS: Final = "refs/getmodules"

@@ -10,8 +10,8 @@ from getmodules.git.command import Git
 from getmodules.git.environment import environment
 from getmodules.git.remote import Remote
 from getmodules.git.store import Store
-from getmodules.redact import printable
-from getmodules.values import valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 FILE: Final = ".gitmodules"
 _HINT: Final = "submodules=false does without the submodules"

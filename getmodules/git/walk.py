@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from getmodules.archive.outlet import plain_start
 from getmodules.git.parse import Mode, TreeEntry, tree_entries
 from getmodules.limits import METADATA_BYTES, Limits, metadata_exceeded
-from getmodules.redact import printable
-from getmodules.values import field, valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import field, valueclass
 
 #: What Python needs for one entry besides its characters.
 _ENTRY_OVERHEAD: Final = 300

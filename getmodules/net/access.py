@@ -13,9 +13,9 @@ from getmodules.net.session import Call, Grant, origin_of
 from getmodules.net.settings import DEFAULT_PORTS, NetSettings
 from getmodules.net.wire import Answer
 from getmodules.ports import Context, Credential, Origin
-from getmodules.redact import Secret, is_secret_argument
 from getmodules.url import Url
-from getmodules.values import valueclass
+from getmodules.util.redact import Secret, is_secret_argument
+from getmodules.util.values import valueclass
 
 _AUTHORIZATION = "authorization"
 

@@ -10,7 +10,7 @@ import ssl
 
 from getmodules.errors import ConfigError
 from getmodules.net.settings import NetSettings
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 
 def unusable_file(settings: NetSettings, host: str, port: int) -> ConfigError | None:

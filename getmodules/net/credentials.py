@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from getmodules.errors import ConfigError
 from getmodules.ports import Credential, Origin
-from getmodules.redact import Secret, printable
 from getmodules.url import check_url
+from getmodules.util.redact import Secret, printable
 
 TOKEN_PREFIX = "GETMODULES_TOKEN_"
 USERNAME_PREFIX = "GETMODULES_USERNAME_"

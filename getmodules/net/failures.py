@@ -13,7 +13,7 @@ import urllib3
 
 from getmodules.errors import AuthenticationError, FetchError, NetworkError
 from getmodules.net.watch import timeout
-from getmodules.redact import printable, redact
+from getmodules.util.redact import printable, redact
 
 #: How http.client words the refusal of a proxy to connect us: the only place where its status is.
 _NO_TUNNEL = re.compile(r"Tunnel connection failed: (?P<status>\d{3})\b", re.ASCII)

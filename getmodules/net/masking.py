@@ -6,7 +6,7 @@ import base64
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from getmodules.redact import MASK
+from getmodules.util.redact import MASK
 
 #: Shorter ones would be masked within words everywhere, which tells more than it hides.
 _SHORTEST_SECRET = 4

@@ -17,7 +17,7 @@ from getmodules.errors import FetchError
 from getmodules.limits import MIB
 from getmodules.localfile import read_file
 from getmodules.ports import Credential
-from getmodules.redact import Secret, printable
+from getmodules.util.redact import Secret, printable
 
 _log = logging.getLogger("getmodules")
 _FILE_BYTES = MIB

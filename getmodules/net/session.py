@@ -20,9 +20,9 @@ from getmodules.net.reach import no_further_in_than
 from getmodules.net.settings import DEFAULT_PORTS
 from getmodules.net.wire import Answer, Wire, shown_host
 from getmodules.ports import Context, Origin
-from getmodules.redact import Secret
 from getmodules.url import check_url
-from getmodules.values import field, valueclass
+from getmodules.util.redact import Secret
+from getmodules.util.values import field, valueclass
 
 MAX_REDIRECTS = 10
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from getmodules.mirrors import Mirrors
 from getmodules.net.proxies import usable
 from getmodules.ports import Origin
-from getmodules.redact import Secret
-from getmodules.values import field, valueclass
+from getmodules.util.redact import Secret
+from getmodules.util.values import field, valueclass
 
 DEFAULT_PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
 #: The variables that name a file with certificate authorities, the first that is set wins. ``SSL_CERT_FILE``

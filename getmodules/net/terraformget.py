@@ -15,7 +15,7 @@ from getmodules.errors import AddressError, GetModulesError, UnsafeContentError
 from getmodules.model import Elsewhere
 from getmodules.net.reach import no_further_in_than
 from getmodules.net.wire import Answer, shown_host
-from getmodules.redact import redact_address
+from getmodules.util.redact import redact_address
 
 HEADER = "X-Terraform-Get"
 #: What tells a server that asks are a module's, and not a browser's.

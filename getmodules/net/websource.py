@@ -24,7 +24,7 @@ from getmodules.net.webpages import git_spelling, is_page, page_instead
 from getmodules.net.wire import Answer, shown_host
 from getmodules.ports import Context
 from getmodules.url import check_url
-from getmodules.values import replace
+from getmodules.util.values import replace
 
 #: How much of a body shows whether it is a page: as much as the least that any archive begins with.
 _BEGINNING = 512

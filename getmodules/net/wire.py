@@ -28,7 +28,7 @@ from getmodules.net.reach import check_written_address
 from getmodules.net.settings import NetSettings
 from getmodules.net.watch import Guardian, Watch
 from getmodules.ports import Context
-from getmodules.redact import printable, redact
+from getmodules.util.redact import printable, redact
 from getmodules.version import VERSION
 
 _log = logging.getLogger("getmodules")

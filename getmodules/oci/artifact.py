@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from getmodules.digest import Digest
 from getmodules.errors import ContentError, CorruptArchiveError, UnsupportedContentError
 from getmodules.oci.repository import (
     DOCKER_LIST,
@@ -18,8 +17,9 @@ from getmodules.oci.repository import (
     Descriptor,
     RawManifest,
 )
-from getmodules.redact import printable
-from getmodules.strictjson import (
+from getmodules.util.digest import Digest
+from getmodules.util.redact import printable
+from getmodules.util.strict_json import (
     StrictJsonError,
     array_of,
     integer,
@@ -31,7 +31,7 @@ from getmodules.strictjson import (
     string,
     table_of,
 )
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 
 MODULE_TYPE = "application/vnd.opentofu.modulepkg"
 PROVIDER_TYPES = ("application/vnd.opentofu.provider", "application/vnd.opentofu.provider-target")

@@ -17,9 +17,9 @@ from getmodules.oci.challenge import Challenge
 from getmodules.oci.explain import explain_error
 from getmodules.oci.realm import check_realm
 from getmodules.ports import Context, Credential, Origin
-from getmodules.redact import Secret, printable
-from getmodules.strictjson import StrictJsonError, loads, mapping, optional, size, string
-from getmodules.values import field, replace, valueclass
+from getmodules.util.redact import Secret, printable
+from getmodules.util.strict_json import StrictJsonError, loads, mapping, optional, size, string
+from getmodules.util.values import field, replace, valueclass
 
 CLIENT_ID = "getmodules"
 #: What a token without ``expires_in`` is good for, by the specification of tokens.

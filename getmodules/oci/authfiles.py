@@ -15,9 +15,9 @@ from getmodules.limits import MIB
 from getmodules.oci.authkeys import AuthKey, parse_key
 from getmodules.openflags import READ
 from getmodules.ports import Credential
-from getmodules.redact import Secret, printable
-from getmodules.strictjson import StrictJsonError, loads, mapping, optional, string, table_of
-from getmodules.values import field, valueclass
+from getmodules.util.redact import Secret, printable
+from getmodules.util.strict_json import StrictJsonError, loads, mapping, optional, string, table_of
+from getmodules.util.values import field, valueclass
 
 FILE_BYTES: Final = 1 * MIB
 #: Where podman and skopeo have a directory for each user whose ``XDG_RUNTIME_DIR`` is not set.

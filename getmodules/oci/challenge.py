@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 
 _LONGEST = 4_096
 _SCHEME = re.compile(r"\s*,?\s*(?P<scheme>[A-Za-z][A-Za-z0-9._~+-]*)(?=\s|,|$)\s*", re.ASCII)

@@ -16,7 +16,6 @@ from typing import Any
 from oras.container import Container
 from oras.provider import Registry
 
-from getmodules.digest import Digest
 from getmodules.errors import (
     CorruptArchiveError,
     DestinationExistsError,
@@ -45,9 +44,10 @@ from getmodules.oci.repository import (
 from getmodules.oci.upload import Upload, check_stored
 from getmodules.oci.weblinks import next_page
 from getmodules.ports import Context
-from getmodules.redact import printable
-from getmodules.strictjson import StrictJsonError, array_of, loads, mapping, optional, required, string
-from getmodules.values import replace
+from getmodules.util.digest import Digest
+from getmodules.util.redact import printable
+from getmodules.util.strict_json import StrictJsonError, array_of, loads, mapping, optional, required, string
+from getmodules.util.values import replace
 
 MAX_PAGES = 1_000
 _PAGE_SIZE = 1_000

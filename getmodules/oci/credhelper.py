@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 from getmodules.errors import AuthenticationError, ConfigError, ToolMissingError
 from getmodules.oci.helperprocess import OUTPUT_BYTES, Answer, Run, run_helper
-from getmodules.redact import MASK, Secret, printable, redact
-from getmodules.strictjson import StrictJsonError, loads, mapping, optional, string
+from getmodules.util.redact import MASK, Secret, printable, redact
+from getmodules.util.strict_json import StrictJsonError, loads, mapping, optional, string
 
 PREFIX: Final = "docker-credential-"
 #: As a user name: the secret is an identity token.

@@ -21,8 +21,8 @@ from getmodules.oci.authkeys import AuthKey, canonical_host, names_in_helpers, s
 from getmodules.oci.credhelper import CredentialHelper, Login
 from getmodules.oci.helperprocess import Run, run_helper
 from getmodules.ports import Credential
-from getmodules.redact import printable
-from getmodules.values import field, valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import field, valueclass
 
 #: How long files and helpers are believed. Fifty packages of one operation ask once, and a client that lives for
 #: days still learns of a new login, and outlives the tokens that some helpers make for an hour.

@@ -17,8 +17,8 @@ from getmodules.oci.authkeys import AuthKey, canonical_host, key_to_write, names
 from getmodules.oci.authwriter import Change, rewrite
 from getmodules.oci.credhelper import TOKEN_USER, CredentialHelper, Login
 from getmodules.oci.helperprocess import Run, run_helper
-from getmodules.redact import Secret, printable
-from getmodules.strictjson import StrictJsonError, mapping, optional
+from getmodules.util.redact import Secret, printable
+from getmodules.util.strict_json import StrictJsonError, mapping, optional
 
 
 class DockerLogin:

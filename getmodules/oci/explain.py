@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from getmodules.net.wire import Answer
-from getmodules.strictjson import StrictJsonError, array_of, loads, mapping, required
+from getmodules.util.strict_json import StrictJsonError, array_of, loads, mapping, required
 
 
 def explain_error(answer: Answer) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 
 IGNORE_FILE: Final = ".getmodulesignore"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from getmodules.digest import Digest
 from getmodules.errors import AddressError, AuthenticationError, NotFoundError
 from getmodules.limits import METADATA_BYTES, metadata_exceeded
 from getmodules.model import PackageAddress
@@ -11,7 +10,8 @@ from getmodules.oci.reference import is_attachment_tag, version_of
 from getmodules.oci.repository import Descriptor, RawManifest, Repository, judged_manifest
 from getmodules.oci.results import Inspected, Referrer
 from getmodules.ports import Context
-from getmodules.redact import printable
+from getmodules.util.digest import Digest
+from getmodules.util.redact import printable
 
 MAX_DEPTH = 4
 MAX_REFERRERS = 200

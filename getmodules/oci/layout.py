@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from getmodules.digest import Digest
 from getmodules.errors import (
     CorruptArchiveError,
     DigestMismatchError,
@@ -34,8 +33,9 @@ from getmodules.oci.repository import (
     referrers_tag,
 )
 from getmodules.ports import Context
-from getmodules.redact import printable
-from getmodules.strictjson import StrictJsonError, array_of, loads, mapping, optional, required, string
+from getmodules.util.digest import Digest
+from getmodules.util.redact import printable
+from getmodules.util.strict_json import StrictJsonError, array_of, loads, mapping, optional, required, string
 
 VERSION = "1.0.0"
 _MARK_BYTES = 4_096

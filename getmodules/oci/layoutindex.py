@@ -9,14 +9,14 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from getmodules.digest import Digest
 from getmodules.errors import ContentError, CorruptArchiveError, LimitExceededError, UnsafeContentError
 from getmodules.oci import artifact
 from getmodules.oci.reference import is_tag
 from getmodules.oci.repository import OCI_INDEX, Descriptor
-from getmodules.redact import printable
-from getmodules.strictjson import StrictJsonError, integer, loads, mapping, required
-from getmodules.values import valueclass
+from getmodules.util.digest import Digest
+from getmodules.util.redact import printable
+from getmodules.util.strict_json import StrictJsonError, integer, loads, mapping, required
+from getmodules.util.values import valueclass
 
 REF_NAME = "org.opencontainers.image.ref.name"
 #: Some thirty thousand tags; parsed, still far below the memory that a package may take.

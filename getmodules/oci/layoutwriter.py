@@ -16,7 +16,6 @@ from pathlib import Path
 
 from getmodules import durable, openflags
 from getmodules.below import directory_of
-from getmodules.digest import Digest
 from getmodules.errors import DigestMismatchError
 from getmodules.locking import Lock, try_lock
 from getmodules.oci import artifact
@@ -26,7 +25,8 @@ from getmodules.oci.repository import Descriptor, RawManifest, occupied
 from getmodules.oserrors import install_error, translated
 from getmodules.ports import Context
 from getmodules.privatedir import PrivateDirectory, Sweeper
-from getmodules.redact import printable
+from getmodules.util.digest import Digest
+from getmodules.util.redact import printable
 
 _MARK_CONTENT = b'{"imageLayoutVersion":"1.0.0"}'
 #: Windows' locks keep readers out of what is locked, so there a file of its own is locked.

@@ -24,9 +24,9 @@ from getmodules.oci.dockerlogin import DockerLogin, check_login
 from getmodules.oci.reference import check_repository
 from getmodules.oci.registries import Registries, api_location, registry_name
 from getmodules.ports import Context, Credential, Origin
-from getmodules.redact import MASK, Secret, quoted
 from getmodules.url import check_url
-from getmodules.values import field, valueclass
+from getmodules.util.redact import MASK, Secret, quoted
+from getmodules.util.values import field, valueclass
 
 if TYPE_CHECKING:
     from getmodules.oci.client import RegistryClient

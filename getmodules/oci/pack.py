@@ -15,15 +15,15 @@ from typing import IO, Final
 
 from getmodules.archive.links import LinkWalk
 from getmodules.archive.paths import NameBook
-from getmodules.digest import Digest
 from getmodules.errors import UnsafeContentError, UnsupportedContentError
 from getmodules.limits import Limits
 from getmodules.model import Kind, Member
 from getmodules.oci.ignore import IGNORE_FILE
 from getmodules.oserrors import ANOTHER_TMPDIR, translated
 from getmodules.ports import Context
-from getmodules.redact import printable
-from getmodules.values import valueclass
+from getmodules.util.digest import Digest
+from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 _UTF8_NAME: Final = 0x0800
 _DATE: Final = 0x0021  # 1980-01-01, the first that there is; the time is midnight, 0

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from getmodules.digest import Digest
 from getmodules.errors import ConfigError, DigestMismatchError, NotFoundError
 from getmodules.localfile import read_file
 from getmodules.model import Kind, Member, PackageAddress
@@ -30,7 +29,8 @@ from getmodules.oci.results import Pushed
 from getmodules.oci.worktree import Selection, apart_from, select
 from getmodules.ports import Context
 from getmodules.progress import Phase
-from getmodules.redact import printable
+from getmodules.util.digest import Digest
+from getmodules.util.redact import printable
 
 if TYPE_CHECKING:
     from getmodules.oci.layout import Layout

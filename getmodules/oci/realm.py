@@ -12,8 +12,8 @@ from getmodules.net.reach import no_further_in_than
 from getmodules.net.session import origin_of
 from getmodules.net.wire import Mask
 from getmodules.ports import Origin
-from getmodules.redact import printable, redact
 from getmodules.url import check_url
+from getmodules.util.redact import printable, redact
 
 
 def check_realm(realm: str, registry: Origin, address: str | None, mask: Mask = str) -> AddressCheck | None:

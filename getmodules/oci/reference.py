@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from getmodules.arguments import Arguments
-from getmodules.digest import Digest
 from getmodules.errors import AddressError
 from getmodules.model import PackageAddress
-from getmodules.redact import printable
+from getmodules.util.digest import Digest
+from getmodules.util.redact import printable
 
 DEFAULT_TAG = "latest"
 MAX_NAME = 255

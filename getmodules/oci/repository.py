@@ -10,12 +10,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from typing import Protocol
 
-from getmodules.digest import Digest
 from getmodules.errors import DestinationExistsError, DigestMismatchError, LimitExceededError
 from getmodules.model import Pin
 from getmodules.ports import Context
-from getmodules.redact import printable
-from getmodules.values import field, valueclass
+from getmodules.util.digest import Digest
+from getmodules.util.redact import printable
+from getmodules.util.values import field, valueclass
 
 MANIFEST_BYTES = 4 << 20
 

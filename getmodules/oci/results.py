@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from getmodules.values import field, valueclass
+from getmodules.util.values import field, valueclass
 
 
 @valueclass

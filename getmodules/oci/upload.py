@@ -10,14 +10,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
-from getmodules.digest import Digest
 from getmodules.errors import DigestMismatchError, FetchError, GetModulesError, NetworkError
 from getmodules.net.body import SizedBody
 from getmodules.net.outcome import TRANSIENT
 from getmodules.net.session import Session, checked_target
 from getmodules.net.wire import Answer
 from getmodules.ports import Context
-from getmodules.values import valueclass
+from getmodules.util.digest import Digest
+from getmodules.util.values import valueclass
 
 CHUNK_BYTES = 64 << 20
 #: A registry that wants larger chunks is not believed: it wants the blob in one.

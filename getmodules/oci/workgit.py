@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 from getmodules.errors import ConfigError, FetchError, NetworkError, UnsupportedContentError
 from getmodules.limits import METADATA_BYTES, metadata_exceeded
 from getmodules.ports import Context
-from getmodules.redact import printable
-from getmodules.values import valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 _ALWAYS = (
     "--no-pager",

@@ -19,9 +19,9 @@ from getmodules.oci.ignore import IGNORE_FILE, Ignore
 from getmodules.oci.workgit import Git, Revision
 from getmodules.ports import Context
 from getmodules.privatedir import is_private
-from getmodules.redact import printable
 from getmodules.tree import member_at, walk
-from getmodules.values import valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 _LINK, _SUBMODULE = "120000", "160000"
 _IGNORE_BYTES = 1 << 20

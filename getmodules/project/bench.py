@@ -22,9 +22,9 @@ from getmodules.project.lockfile import Lock, format_lock, read_lock
 from getmodules.project.manifest import Manifest, Place
 from getmodules.project.names import check_dest
 from getmodules.project.state import State
-from getmodules.redact import printable
 from getmodules.userfile import shown_path
-from getmodules.values import valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 
 @valueclass

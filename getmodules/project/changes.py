@@ -15,7 +15,7 @@ from getmodules.project.lockfile import Lock
 from getmodules.project.manifest import Manifest, parse_manifest
 from getmodules.project.reports import LockReport
 from getmodules.userfile import shown_path
-from getmodules.values import field, valueclass
+from getmodules.util.values import field, valueclass
 
 
 @valueclass(kw_only=False, frozen=False)

@@ -21,7 +21,7 @@ from getmodules.project.bench import Bench
 from getmodules.project.lockfile import Lock
 from getmodules.project.manifest import Manifest, ModuleEntry
 from getmodules.project.names import LOCK_NAME, colliding, collision
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 
 def check_manifest(manifest: Manifest, lock: Lock | None, fresh: Callable[[str], bool], bench: Bench) -> None:

@@ -14,9 +14,9 @@ from typing import Any, NoReturn, TypeVar
 
 from getmodules.errors import ConfigError
 from getmodules.limits import MIB
-from getmodules.redact import printable, redact, redact_address
 from getmodules.userfile import read_user_file, shown_path
-from getmodules.values import field, valueclass
+from getmodules.util.redact import printable, redact, redact_address
+from getmodules.util.values import field, valueclass
 
 T = TypeVar("T")
 

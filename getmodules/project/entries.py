@@ -15,9 +15,9 @@ from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
 from getmodules.project.manifest import Manifest
 from getmodules.project.names import LOCK_NAME, written_address
 from getmodules.project.selection import Target
-from getmodules.redact import MASK, printable
 from getmodules.results import Installed
-from getmodules.values import replace
+from getmodules.util.redact import MASK, printable
+from getmodules.util.values import replace
 
 _BY = "the lock"
 _MANIFEST = "expect in the manifest"

@@ -15,10 +15,10 @@ from getmodules.ports import Origin
 from getmodules.progress import Progress
 from getmodules.project.document import Table
 from getmodules.project.names import MANIFEST_NAME
-from getmodules.redact import printable
 from getmodules.url import check_url
 from getmodules.userfile import shown_path
-from getmodules.values import field, replace, valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import field, replace, valueclass
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _DEFAULT_PORT = 443

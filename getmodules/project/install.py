@@ -23,9 +23,9 @@ from getmodules.project.plan import Entry, Plan, compare, merged
 from getmodules.project.reports import Action, InstalledModule, InstallReport
 from getmodules.project.selection import Target, targets
 from getmodules.project.trees import MOVE_IT_AWAY, describe, h1_of, is_vacant, odd_kind
-from getmodules.redact import printable
 from getmodules.results import Installed
-from getmodules.values import field, replace, valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import field, replace, valueclass
 
 _MOVE_CHANGES: Final = "move your changes away, or replace the directory with --force"
 

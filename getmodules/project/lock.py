@@ -18,7 +18,7 @@ from getmodules.project.manifest import Manifest
 from getmodules.project.plan import Entry, Plan, compare, merged
 from getmodules.project.reports import Change, CheckReport, LockedReport, LockReport, Moved
 from getmodules.project.selection import Target, as_locked, targets
-from getmodules.values import replace, valueclass
+from getmodules.util.values import replace, valueclass
 
 
 @valueclass(kw_only=False)

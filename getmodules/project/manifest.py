@@ -33,7 +33,7 @@ from getmodules.project.names import (
     collision,
 )
 from getmodules.userfile import shown_path
-from getmodules.values import field, valueclass
+from getmodules.util.values import field, valueclass
 from getmodules.versions import Constraint, VersionError
 
 

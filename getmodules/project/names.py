@@ -12,7 +12,7 @@ from getmodules.address import parse
 from getmodules.archive.paths import fold, is_unportable, member_path
 from getmodules.errors import ConfigError, GetModulesError, UnsafeContentError
 from getmodules.model import SourceAddress
-from getmodules.redact import printable, redact_address
+from getmodules.util.redact import printable, redact_address
 
 MANIFEST_NAME = "getmodules.toml"
 LOCK_NAME = "getmodules.lock"

@@ -15,7 +15,7 @@ from getmodules.project.manifest import ModuleEntry
 from getmodules.project.plan import compare
 from getmodules.project.reports import OutdatedModule, OutdatedReport
 from getmodules.project.selection import version_in, versions_of
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 from getmodules.versions import Constraint, Version
 
 

@@ -13,7 +13,7 @@ from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
 from getmodules.project.manifest import Manifest, ModuleEntry
 from getmodules.project.names import LOCK_NAME
 from getmodules.project.selection import version_in
-from getmodules.values import replace, valueclass
+from getmodules.util.values import replace, valueclass
 from getmodules.versions import Constraint
 
 Entry = tuple[LockedModule, LockedPackage]

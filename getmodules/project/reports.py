@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from getmodules.batch import Failure
 from getmodules.errors import GetModulesError
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 
 if TYPE_CHECKING:
     from getmodules.project.lockfile import LockedModule, LockedPackage

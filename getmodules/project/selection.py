@@ -14,8 +14,8 @@ from getmodules.pipeline import reported
 from getmodules.project.bench import Bench
 from getmodules.project.dests import check_own
 from getmodules.project.manifest import ModuleEntry
-from getmodules.redact import printable
-from getmodules.values import replace, valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import replace, valueclass
 from getmodules.versions import Constraint, Version, VersionError
 from getmodules.workshop import temporary_workshops
 

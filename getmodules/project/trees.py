@@ -10,15 +10,15 @@ from getmodules.batch import install_all
 from getmodules.dirhash import TREE_SCHEMES
 from getmodules.errors import GetModulesError, InstallError
 from getmodules.hashing import tree_digests
-from getmodules.memo import Memo
 from getmodules.oserrors import translated
 from getmodules.progress import Progress
 from getmodules.project.bench import Bench, private_directory
 from getmodules.project.entries import locked_job
 from getmodules.project.lockfile import LockedModule, LockedPackage
 from getmodules.project.reports import Differences
-from getmodules.redact import printable
-from getmodules.values import replace
+from getmodules.util.once import Memo
+from getmodules.util.redact import printable
+from getmodules.util.values import replace
 
 _SHOWN = 5
 MOVE_IT_AWAY = "move it away; getmodules install then brings the module"

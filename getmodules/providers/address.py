@@ -10,8 +10,8 @@ import re
 from typing import Final, Self
 
 from getmodules.errors import AddressError
-from getmodules.redact import printable
-from getmodules.values import valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 _BUILT_IN_HOSTS: Final = frozenset({"terraform.io", "opentofu.org"})
 _BUILT_IN_NAMESPACE: Final = "builtin"

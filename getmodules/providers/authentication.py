@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Protocol
 
-from getmodules.digest import Digest
 from getmodules.errors import DigestMismatchError, LockMismatchError
 from getmodules.providers.dispositions import HashDisposition, HashDispositions
 from getmodules.providers.hashes import H1, KNOWN_SCHEMES, Hash, in_order, zip_hash
 from getmodules.providers.package import Package
-from getmodules.values import valueclass
+from getmodules.util.digest import Digest
+from getmodules.util.values import valueclass
 
 
 class Authenticator(Protocol):

@@ -10,7 +10,7 @@ from getmodules.errors import SignatureError
 from getmodules.limits import MIB
 from getmodules.providers.componentkeys import ComponentKey, component_keys, flaw_of
 from getmodules.providers.sequoia import BROKEN_ALGORITHMS, UnusableError, asked, named, sequoia
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 
 if TYPE_CHECKING:
     from pysequoia import Cert

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from getmodules.providers.sequoia import BROKEN_ALGORITHMS, named
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 
 if TYPE_CHECKING:
     from pysequoia.packet import Packet

@@ -13,7 +13,7 @@ from typing import Self, final
 from getmodules.errors import VerificationError
 from getmodules.providers.hashes import Hash
 from getmodules.providers.platforms import Platform
-from getmodules.values import field, valueclass
+from getmodules.util.values import field, valueclass
 
 
 @valueclass

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import Final, Self
 
-from getmodules.digest import Digest
-from getmodules.redact import printable
-from getmodules.values import valueclass
+from getmodules.util.digest import Digest
+from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 #: Of the content, however it lies there; the scheme of :func:`getmodules.hash_tree`.
 H1: Final = "h1"

@@ -15,9 +15,9 @@ from getmodules.errors import AddressError, ConfigError
 from getmodules.limits import MIB
 from getmodules.providers.address import ProviderAddress
 from getmodules.providers.hashes import Hash, in_order
-from getmodules.providers.hcl import Block, HclError, Literal, Position, parse_hcl
-from getmodules.redact import printable
-from getmodules.values import field, valueclass
+from getmodules.util.hcl import Block, HclError, Literal, Position, parse_hcl
+from getmodules.util.redact import printable
+from getmodules.util.values import field, valueclass
 from getmodules.versions import Constraint, Version, VersionError
 
 LOCK_FILE_BYTES: Final = 8 * MIB

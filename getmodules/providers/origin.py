@@ -17,8 +17,8 @@ from getmodules.providers.package import Package
 from getmodules.providers.policy import SignaturePolicy
 from getmodules.providers.reports import Report, ReportedPackage
 from getmodules.providers.shasums import parse_shasums
-from getmodules.redact import printable
-from getmodules.values import field, valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import field, valueclass
 
 _log = logging.getLogger("getmodules")
 

@@ -10,7 +10,7 @@ from getmodules.hashing import hash_file, hash_tree, hash_zip
 from getmodules.localfile import unreadable
 from getmodules.providers.hashes import Hash
 from getmodules.providers.platforms import Platform
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 
 
 @valueclass

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Self
 
-from getmodules.redact import printable
-from getmodules.values import valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 _WORD = re.compile(r"[0-9a-z]{1,32}")
 

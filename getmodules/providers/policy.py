@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final, Self
 
 from getmodules.errors import ConfigError
-from getmodules.redact import printable
-from getmodules.values import valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 #: The one registry that has providers without keys, for which its own word is taken unless the user objects.
 LENIENT_HOST: Final = "registry.opentofu.org"

@@ -14,9 +14,18 @@ from typing import Any, Final
 from getmodules.errors import VerificationError
 from getmodules.providers.hashes import ZH, Hash
 from getmodules.providers.platforms import Platform
-from getmodules.redact import printable
-from getmodules.strictjson import StrictJsonError, array_of, integer, mapping, optional, required, string, table_of
-from getmodules.values import valueclass
+from getmodules.util.redact import printable
+from getmodules.util.strict_json import (
+    StrictJsonError,
+    array_of,
+    integer,
+    mapping,
+    optional,
+    required,
+    string,
+    table_of,
+)
+from getmodules.util.values import valueclass
 
 #: Far more packages than any release has.
 MOST_HASHES: Final = 10_000

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Final, TypeVar
 
 from getmodules.errors import ToolMissingError
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 T = TypeVar("T")
 

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from getmodules.digest import Digest
 from getmodules.errors import VerificationError
 from getmodules.limits import MIB
-from getmodules.redact import printable
+from getmodules.util.digest import Digest
+from getmodules.util.redact import printable
 
 DOCUMENT_BYTES: Final = MIB
 _LINE = re.compile(r"(?P<hex>[0-9a-f]{64}) [ *](?P<name>[!-~]+)")

@@ -17,8 +17,8 @@ from getmodules.limits import KIB
 from getmodules.providers.certificates import SUPPORTED_KEY, Certificate, key_id, read_certificates
 from getmodules.providers.componentkeys import ComponentKey
 from getmodules.providers.sequoia import BROKEN_ALGORITHMS, UnusableError, asked, named, sequoia
-from getmodules.redact import printable
-from getmodules.values import valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 if TYPE_CHECKING:
     from pysequoia import Sig

@@ -11,12 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from getmodules.below import directory_of
-from getmodules.digest import STRONG, Digest
 from getmodules.locking import Lock, try_lock
 from getmodules.model import FEW_BYTES
 from getmodules.openflags import READ_NO_LINK
 from getmodules.store.places import listing, put
-from getmodules.values import field, valueclass
+from getmodules.util.digest import STRONG, Digest
+from getmodules.util.values import field, valueclass
 
 _CHUNK = 1 << 20
 _log = logging.getLogger("getmodules")

@@ -14,8 +14,8 @@ from getmodules import durable
 from getmodules.below import is_in_the_way
 from getmodules.errors import ConfigError, FetchError, NotFoundError
 from getmodules.localfile import read_file
-from getmodules.redact import printable
-from getmodules.values import valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 VARIABLE = "GETMODULES_CACHE_DIR"
 VERSION = 1

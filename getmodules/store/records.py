@@ -18,13 +18,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from getmodules import strictjson
-from getmodules.digest import Digest
 from getmodules.errors import FetchError
 from getmodules.localfile import read_file
 from getmodules.store.places import listing, put
-from getmodules.strictjson import StrictJsonError, optional, required, string, table_of
-from getmodules.values import field, valueclass
+from getmodules.util import strict_json as strictjson
+from getmodules.util.digest import Digest
+from getmodules.util.strict_json import StrictJsonError, optional, required, string, table_of
+from getmodules.util.values import field, valueclass
 
 T = TypeVar("T")
 #: A proof of the largest size, as text, with room to spare for all else.

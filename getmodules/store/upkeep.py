@@ -19,14 +19,14 @@ from getmodules.below import is_in_the_way
 from getmodules.errors import InstallError
 from getmodules.oserrors import install_error, translated
 from getmodules.privatedir import PrivateDirectory, Sweeper
-from getmodules.redact import printable
 from getmodules.removal import remove_contents, status_of
 from getmodules.store.blobs import Blobs
 from getmodules.store.claims import attempt
 from getmodules.store.home import Home
 from getmodules.store.places import listing, room
 from getmodules.store.records import Records
-from getmodules.values import valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 
 @valueclass

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Self
 
 from getmodules.arriving import Arriving
-from getmodules.digest import Digest
 from getmodules.errors import InstallError, OfflineError
 from getmodules.locking import try_lock
 from getmodules.model import Archive
@@ -29,7 +28,8 @@ from getmodules.store.home import Home
 from getmodules.store.places import room
 from getmodules.store.records import PinRecord, Records, RefRecord
 from getmodules.syscalls import sync_filesystem
-from getmodules.values import replace
+from getmodules.util.digest import Digest
+from getmodules.util.values import replace
 
 _log = logging.getLogger("getmodules")
 

@@ -9,9 +9,9 @@ import tarfile
 import zipfile
 from collections.abc import Mapping, Sequence
 
-from getmodules.digest import Digest
 from getmodules.testing.registry.store import IMAGE_INDEX, IMAGE_MANIFEST
-from getmodules.values import valueclass
+from getmodules.util.digest import Digest
+from getmodules.util.values import valueclass
 
 MODULE_TYPE = "application/vnd.opentofu.modulepkg"
 PROVIDER_TYPE = "application/vnd.opentofu.provider"

@@ -25,11 +25,11 @@ from getmodules.net.session import Call, Grant, Session, checked_target, origin_
 from getmodules.net.terraformget import HTML_TYPES
 from getmodules.net.wire import Answer, shown_host
 from getmodules.ports import Context, Credential, Origin
-from getmodules.redact import printable
-from getmodules.strictjson import StrictJsonError, loads, mapping, optional, string
 from getmodules.tfregistry.tokens import token_from, variable_for
 from getmodules.url import check_url
-from getmodules.values import valueclass
+from getmodules.util.redact import printable
+from getmodules.util.strict_json import StrictJsonError, loads, mapping, optional, string
+from getmodules.util.values import valueclass
 
 T = TypeVar("T")
 

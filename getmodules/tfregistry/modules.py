@@ -13,9 +13,9 @@ from getmodules.model import Elsewhere
 from getmodules.net.terraformget import HEADER, location_in_headers, sent_on, two_locations
 from getmodules.net.wire import Answer, shown_host
 from getmodules.ports import Context
-from getmodules.strictjson import array_of, mapping, optional, required, string
 from getmodules.tfregistry.host import RegistryHost, parsed
 from getmodules.tfregistry.names import ModuleName
+from getmodules.util.strict_json import array_of, mapping, optional, required, string
 from getmodules.versions import Constraint, Version, VersionError
 
 SERVICE = "modules.v1"

@@ -6,8 +6,8 @@ import re
 from typing import Self
 
 from getmodules.errors import AddressError
-from getmodules.redact import printable
-from getmodules.values import valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 _NAME = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?")
 _SYSTEM = re.compile(r"[0-9a-z]{1,64}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from getmodules.ports import Credential
-from getmodules.redact import Secret
+from getmodules.util.redact import Secret
 
 PREFIX = "TF_TOKEN_"
 _OWN_PORT = ":443"

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from hypothesis import assume, example, given, strategies as st
 
 from getmodules import AddressError, ModuleAddress
-from getmodules.redact import redact, redact_address
+from getmodules.util.redact import redact, redact_address
 from tests.refusals import words_of
 from tests.sites import first_party
 

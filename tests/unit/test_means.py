@@ -14,7 +14,7 @@ from getmodules.content import Content
 from getmodules.means import SMALL_BYTES, Means
 from getmodules.model import Members
 from getmodules.progress import Progress
-from getmodules.redact import Secret
+from getmodules.util.redact import Secret
 from getmodules.workshop import Workshops
 
 ORIGIN = Origin("https", "h.example", 443)

@@ -21,7 +21,7 @@ from getmodules import (
 )
 from getmodules.deadline import Deadline
 from getmodules.ports import NoNetwork
-from getmodules.values import FrozenValueError
+from getmodules.util.values import FrozenValueError
 from tests.contexts import a_context
 from tests.fakes import FakeGetter, Recorder, client_with, members_of
 from tests.refusals import refusal

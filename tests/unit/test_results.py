@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.values import FrozenValueError
+from getmodules.util.values import FrozenValueError
 from tests.fakes import FakeGetter, blob, client_with, zip_of
 
 

@@ -11,7 +11,7 @@ import pytest
 from getmodules import Client, Credential, Origin, hookimpl
 from getmodules.batch import Job, install_all
 from getmodules.net.settings import NetSettings
-from getmodules.redact import Secret
+from getmodules.util.redact import Secret
 from tests.certificates import make_authority
 from tests.fakes import ZIP
 from tests.servers import Connection, Received, serving

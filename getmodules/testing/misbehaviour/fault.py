@@ -7,7 +7,7 @@ from types import ModuleType
 
 from getmodules.testing.registry.exchange import Exchange
 from getmodules.testing.registry.names import Kind
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 
 Perform = Callable[[Exchange], None]
 Concerns = Callable[[Exchange], bool]

@@ -10,10 +10,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from getmodules.digest import Digest
 from getmodules.testing.misbehaviour.fault import fault, reads
 from getmodules.testing.registry.exchange import Exchange
 from getmodules.testing.registry.refusal import manifest_unknown
+from getmodules.util.digest import Digest
 
 _MANIFEST = reads("manifest")
 _DEPTH = 100_000

@@ -14,7 +14,7 @@ from getmodules.testing.registry.names import Route, checked_name
 from getmodules.testing.registry.refusal import RefusalError
 from getmodules.testing.registry.tokens import Scope, Tokens
 from getmodules.testing.registry.wire import Request
-from getmodules.values import field, valueclass
+from getmodules.util.values import field, valueclass
 
 Scheme = Literal["none", "basic", "bearer"]
 ACTIONS = frozenset({"pull", "push", "delete"})

@@ -12,7 +12,7 @@ from getmodules.testing.registry.refusal import RefusalError
 from getmodules.testing.registry.store import Store
 from getmodules.testing.registry.tokens import Tokens
 from getmodules.testing.registry.wire import Answer, Request
-from getmodules.values import field, valueclass
+from getmodules.util.values import field, valueclass
 
 _HANDLERS = MappingProxyType(
     {

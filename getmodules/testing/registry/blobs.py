@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from getmodules.digest import Digest
 from getmodules.testing.registry.call import Call
 from getmodules.testing.registry.names import checked_digest
 from getmodules.testing.registry.refusal import RefusalError, blob_unknown, unsupported
 from getmodules.testing.registry.store import Repository
 from getmodules.testing.registry.wire import Answer
+from getmodules.util.digest import Digest
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 

@@ -7,7 +7,7 @@ from getmodules.testing.registry.names import Route
 from getmodules.testing.registry.refusal import RefusalError, name_unknown
 from getmodules.testing.registry.store import Repository, Store
 from getmodules.testing.registry.wire import Request
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 
 
 @valueclass

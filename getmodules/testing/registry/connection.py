@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable
 
 from getmodules.testing.registry.wire import PIECE, Answer, Request
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 
 _LONGEST_LINE = 64 << 10
 _REQUEST_LINE = re.compile(r"([A-Z]+) (\S+) HTTP/1\.([01])", re.ASCII)

@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from getmodules.digest import Digest
 from getmodules.testing.registry.wire import PIECE, Body
+from getmodules.util.digest import Digest
 
 
 class Contents(Protocol):

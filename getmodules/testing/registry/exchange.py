@@ -8,7 +8,7 @@ from typing import NoReturn
 from getmodules.testing.registry.connection import Connection, ConnectionOverError, Incoming
 from getmodules.testing.registry.names import Route
 from getmodules.testing.registry.wire import Answer, Request
-from getmodules.values import replace
+from getmodules.util.values import replace
 
 
 class Exchange:

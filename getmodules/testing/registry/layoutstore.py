@@ -12,12 +12,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from getmodules.digest import Digest
 from getmodules.errors import ConfigError
 from getmodules.testing.registry.contents import LayoutContents, read
 from getmodules.testing.registry.names import checked_name
 from getmodules.testing.registry.refusal import RefusalError
 from getmodules.testing.registry.store import IMAGE_INDEX, INDEXES, Manifest, MemoryStore, Repository
+from getmodules.util.digest import Digest
 
 REF_NAME = "org.opencontainers.image.ref.name"
 _MARK = {"imageLayoutVersion": "1.0.0"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from getmodules.digest import Digest
 from getmodules.testing.registry.blobs import matches
 from getmodules.testing.registry.call import Call
 from getmodules.testing.registry.names import checked_digest, is_tag
@@ -18,6 +17,7 @@ from getmodules.testing.registry.refusal import (
 )
 from getmodules.testing.registry.store import INDEXES, MANIFESTS, Manifest, Repository
 from getmodules.testing.registry.wire import Answer, Body
+from getmodules.util.digest import Digest
 
 
 def handle(call: Call) -> Answer:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from getmodules.digest import Digest
 from getmodules.testing.registry.refusal import RefusalError, digest_invalid
-from getmodules.values import valueclass
+from getmodules.util.digest import Digest
+from getmodules.util.values import valueclass
 
 Kind = Literal["ping", "token", "manifest", "blob", "upload", "tags", "referrers", "unknown"]
 KINDS: tuple[Kind, ...] = ("ping", "token", "manifest", "blob", "upload", "tags", "referrers", "unknown")

@@ -10,7 +10,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, final
 
-from getmodules.digest import Digest
 from getmodules.testing.packages import Package, module_package
 from getmodules.testing.registry.access import Access
 from getmodules.testing.registry.application import Application
@@ -23,7 +22,8 @@ from getmodules.testing.registry.names import Kind, checked_name, route
 from getmodules.testing.registry.server import Server
 from getmodules.testing.registry.store import Manifest, MemoryStore, Repository, Store
 from getmodules.testing.registry.wire import Request
-from getmodules.values import replace
+from getmodules.util.digest import Digest
+from getmodules.util.values import replace
 
 
 class _NoBody:

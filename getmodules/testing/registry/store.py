@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import BinaryIO, Protocol, Self
 
-from getmodules.digest import Digest
 from getmodules.testing.registry.contents import Contents, MemoryContents, add, read
-from getmodules.values import field, valueclass
+from getmodules.util.digest import Digest
+from getmodules.util.values import field, valueclass
 
 IMAGE_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 IMAGE_INDEX = "application/vnd.oci.image.index.v1+json"

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from typing import Self
 
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 
 
 @valueclass(kw_only=False)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Protocol, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from getmodules.values import field, replace, valueclass
+from getmodules.util.values import field, replace, valueclass
 
 PIECE = 1 << 20
 #: Answers that have neither a body nor a length.

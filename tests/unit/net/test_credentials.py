@@ -6,7 +6,7 @@ import pytest
 
 from getmodules.net.credentials import from_environment, variable_suffix
 from getmodules.ports import Origin
-from getmodules.redact import Secret
+from getmodules.util.redact import Secret
 
 
 @pytest.mark.parametrize(

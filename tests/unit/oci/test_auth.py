@@ -30,7 +30,7 @@ from getmodules.net.settings import NetSettings
 from getmodules.oci import auth
 from getmodules.oci.auth import Tokens
 from getmodules.ports import Context, Credential, Origin
-from getmodules.redact import Secret
+from getmodules.util.redact import Secret
 from tests.contexts import a_context
 from tests.refusals import refusal, words_of
 from tests.servers import Connection, Received, Server, serving

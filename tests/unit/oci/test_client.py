@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from oras.provider import Registry as OrasRegistry
 
-from getmodules.digest import Digest
 from getmodules.errors import (
     AuthenticationError,
     CorruptArchiveError,
@@ -33,8 +32,9 @@ from getmodules.oci.auth import Tokens
 from getmodules.oci.client import RegistryClient
 from getmodules.oci.repository import MANIFEST_BYTES, OCI_INDEX, OCI_MANIFEST, Descriptor, RawManifest
 from getmodules.ports import Context, Credential
-from getmodules.redact import Secret
 from getmodules.testing import Access, Behaviour, Registry, User, artifact, module_package
+from getmodules.util.digest import Digest
+from getmodules.util.redact import Secret
 from tests.refusals import refusal, words_of
 from tests.servers import Answer, Connection, Received, Server, replying, serving
 

@@ -11,7 +11,7 @@ import pytest
 
 from getmodules.errors import AuthenticationError, ConfigError, GetModulesError, ToolMissingError
 from getmodules.oci.credhelper import CredentialHelper, Login
-from getmodules.redact import Secret
+from getmodules.util.redact import Secret
 from tests.credhelpers import Helpers
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the fakes are shell scripts")

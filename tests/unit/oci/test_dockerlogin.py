@@ -13,7 +13,7 @@ import pytest
 from getmodules.errors import AuthenticationError, ConfigError, GetModulesError, ToolMissingError
 from getmodules.oci.dockerconfig import DockerCredentials
 from getmodules.oci.dockerlogin import DockerLogin
-from getmodules.redact import Secret
+from getmodules.util.redact import Secret
 from tests.credhelpers import Helpers, auth_entry
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the fakes are shell scripts")

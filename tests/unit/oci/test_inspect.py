@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from getmodules.arguments import Arguments
-from getmodules.digest import Digest
 from getmodules.errors import AddressError, AuthenticationError, CorruptArchiveError, DigestMismatchError, NotFoundError
 from getmodules.model import PackageAddress
 from getmodules.oci import inspect as inspecting
@@ -17,6 +16,7 @@ from getmodules.oci.inspect import inspect, tags
 from getmodules.oci.repository import OCI_MANIFEST, Descriptor, RawManifest
 from getmodules.oci.results import Referrer
 from getmodules.ports import Context
+from getmodules.util.digest import Digest
 from tests.contexts import a_context
 from tests.fakes import Notices
 from tests.refusals import refusal

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.digest import Digest
 from getmodules.errors import (
     CorruptArchiveError,
     InstallError,
@@ -19,6 +18,7 @@ from getmodules.limits import Limits
 from getmodules.oci.layout import Layout
 from getmodules.oci.repository import Descriptor
 from getmodules.ports import Context
+from getmodules.util.digest import Digest
 from tests.contexts import a_context
 from tests.refusals import refusal
 from tests.unit.oci.layouts import ONE, HandMade, packed

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.digest import Digest
 from getmodules.errors import (
     ContentError,
     DestinationExistsError,
@@ -20,6 +19,7 @@ from getmodules.errors import (
 )
 from getmodules.oci.layout import Layout
 from getmodules.ports import Context
+from getmodules.util.digest import Digest
 from tests.processes import run, start, strike_at, wait
 from tests.refusals import refusal
 from tests.snapshots import snapshot

@@ -28,8 +28,8 @@ from getmodules.net.settings import NetSettings
 from getmodules.oci import login as subject
 from getmodules.pipeline import open_context
 from getmodules.progress import Progress
-from getmodules.redact import Secret
 from getmodules.testing import Access, Registry, User
+from getmodules.util.redact import Secret
 from tests.credhelpers import Helpers, auth_entry
 from tests.refusals import refusal, words_of
 from tests.servers import Answer, Connection, Received, replying, serving

@@ -16,8 +16,8 @@ from getmodules.oci import registries as registries_module
 from getmodules.oci.client import RegistryClient
 from getmodules.oci.registries import Registries, api_location, is_loopback, registry_name, speaks_tls
 from getmodules.ports import Context, Credential, Origin
-from getmodules.redact import Secret
 from getmodules.testing import Registry
+from getmodules.util.redact import Secret
 from tests.certificates import Authority
 from tests.contexts import a_context
 from tests.fakes import Notices

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from getmodules.digest import Digest
 from getmodules.errors import DestinationExistsError, DigestMismatchError, LimitExceededError
 from getmodules.oci.repository import (
     OCI_MANIFEST,
@@ -19,6 +18,7 @@ from getmodules.oci.repository import (
     read_blob,
     referrers_tag,
 )
+from getmodules.util.digest import Digest
 from tests.contexts import a_context
 from tests.refusals import refusal
 

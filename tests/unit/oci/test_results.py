@@ -6,7 +6,7 @@ import pytest
 
 import getmodules
 from getmodules.oci.results import Inspected, Referrer
-from getmodules.values import FrozenValueError
+from getmodules.util.values import FrozenValueError
 
 
 def an_inspected(**more: object) -> Inspected:

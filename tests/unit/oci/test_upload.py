@@ -10,7 +10,6 @@ from functools import partial
 
 import pytest
 
-from getmodules.digest import Digest
 from getmodules.errors import (
     AuthenticationError,
     DestinationExistsError,
@@ -26,8 +25,9 @@ from getmodules.oci.client import RegistryClient
 from getmodules.oci.repository import OCI_MANIFEST, RawManifest
 from getmodules.oci.upload import Upload
 from getmodules.ports import Context, Credential
-from getmodules.redact import Secret
 from getmodules.testing import Access, Behaviour, Registry, User
+from getmodules.util.digest import Digest
+from getmodules.util.redact import Secret
 from tests.refusals import refusal
 from tests.servers import Connection, Received, serving
 

@@ -12,7 +12,7 @@ from getmodules import ConfigError, InstallError, Limits, NetworkError
 from getmodules.project import bench as subject
 from getmodules.project.lockfile import Lock
 from getmodules.project.manifest import Place
-from getmodules.values import replace
+from getmodules.util.values import replace
 from tests.processes import as_each_user
 from tests.projects import Project
 from tests.refusals import refusal

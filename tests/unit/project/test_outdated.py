@@ -8,7 +8,7 @@ from getmodules import LockStaleError
 from getmodules.project import outdated as subject
 from getmodules.project.reports import OutdatedModule, OutdatedReport
 from getmodules.testing import Registry
-from getmodules.values import replace
+from getmodules.util.values import replace
 from tests.fakes import Recorder
 from tests.projects import Project
 from tests.refusals import refusal

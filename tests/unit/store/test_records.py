@@ -12,7 +12,7 @@ import pytest
 
 from getmodules import Digest
 from getmodules.store.records import Brought, PinRecord, Records, RefRecord
-from getmodules.values import replace
+from getmodules.util.values import replace
 from tests.snapshots import snapshot
 
 ADDRESS = "https://ada:s3cr3t@h.example/p.zip?checksum=sha256:00"

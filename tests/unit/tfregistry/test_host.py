@@ -14,8 +14,8 @@ from getmodules.errors import AuthenticationError, CorruptArchiveError, NotFound
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.ports import Context, Credential, NoNetwork, Origin
-from getmodules.redact import Secret
 from getmodules.tfregistry.host import RegistryHost
+from getmodules.util.redact import Secret
 from tests.certificates import Authority
 from tests.contexts import a_context
 from tests.moduleregistry import DESCRIPTION, ModuleRegistry, a_registry, document

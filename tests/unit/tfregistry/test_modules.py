@@ -13,10 +13,10 @@ from getmodules.model import PackageAddress, Pin
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.ports import Credential
-from getmodules.redact import Secret
 from getmodules.tfregistry.host import RegistryHost
 from getmodules.tfregistry.modules import ModuleRegistry
 from getmodules.tfregistry.names import ModuleName
+from getmodules.util.redact import Secret
 from getmodules.versions import Constraint, Version
 from tests.contexts import a_context
 from tests.moduleregistry import MODULE, ModuleRegistry as Server, Reply, a_registry, document, versions

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from getmodules.redact import Secret
 from getmodules.tfregistry.tokens import token_from, variable_for
+from getmodules.util.redact import Secret
 
 
 @pytest.mark.parametrize(

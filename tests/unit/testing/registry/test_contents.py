@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.digest import Digest
 from getmodules.testing.registry.contents import Contents, LayoutContents, MemoryContents, add, read, spool_digest
+from getmodules.util.digest import Digest
 
 DATA = b"some bytes" * 1000
 DIGEST = Digest.of(DATA)

@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from getmodules.digest import Digest
 from getmodules.testing.registry.store import IMAGE_INDEX, IMAGE_MANIFEST, Manifest, MemoryStore
+from getmodules.util.digest import Digest
 
 SUBJECT = Digest.of(b"subject")
 

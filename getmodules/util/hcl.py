@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from typing import Final, NoReturn
 
-from getmodules.redact import printable
-from getmodules.values import valueclass
+from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 #: Deeper than any block that means something.
 _DEPTH: Final = 16

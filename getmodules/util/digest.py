@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Self
 
-from getmodules.values import valueclass
+from getmodules.util.values import valueclass
 
 #: Algorithms that pin: the length of their lower-case hexadecimal form.
 STRONG: Mapping[str, int] = MappingProxyType({"sha256": 64, "sha384": 96, "sha512": 128})

@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn, TypeVar
 
-from getmodules.redact import printable
+from getmodules.util.redact import printable
 
 T = TypeVar("T")
 #: Returns the value it was given, narrowed, or raises; the text says where the value stands.

@@ -11,7 +11,7 @@ from typing import ClassVar, Generic, TypeVar
 
 import pytest
 
-from getmodules.values import FrozenValueError, field, names_of, replace, valueclass
+from getmodules.util.values import FrozenValueError, field, names_of, replace, valueclass
 
 T = TypeVar("T")
 

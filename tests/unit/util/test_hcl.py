@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from getmodules.providers.hcl import Block, HclError, Literal, Position, parse_hcl
+from getmodules.util.hcl import Block, HclError, Literal, Position, parse_hcl
 
 
 def _value(text: str) -> str | tuple[Literal, ...] | None:

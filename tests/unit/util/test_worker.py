@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from getmodules.worker import Worker
+from getmodules.util.worker import Worker
 
 #: One job of this size is a batch.
 LARGE = 1 << 20

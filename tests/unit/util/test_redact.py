@@ -9,7 +9,7 @@ import time
 import pytest
 
 from getmodules import Secret
-from getmodules.redact import is_secret_argument, printable, quoted, redact, redact_address
+from getmodules.util.redact import is_secret_argument, printable, quoted, redact, redact_address
 
 KEY = "S3cr3t"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from getmodules.strictjson import (
+from getmodules.util.strict_json import (
     DEPTH,
     VALUES,
     StrictJsonError,

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from getmodules import NetworkError
-from getmodules.memo import Memo
+from getmodules.util.once import Memo
 from tests.refusals import refusal
 
 

@@ -1,0 +1,1 @@
+"""Leaves without a domain: frozen values, redaction, digests, strict JSON, workers."""
