@@ -49,7 +49,7 @@ from benchmarks.harness import (
 )
 from benchmarks.processes import DELAY_SECONDS, GETMODULES, delayed, peak_memory, run, tool
 from benchmarks.terraform import terraform_get
-from getmodules.arriving import Arriving
+from getmodules.files.download_file import Arriving
 from getmodules.getters.http import HttpGetter
 from getmodules.model import Blob, Pin, Shape
 from getmodules.net.network import ClientNetwork

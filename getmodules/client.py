@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Self
 from getmodules import catalog, demands, detection
 from getmodules.config import limits_from, registry_from, selection_from
 from getmodules.errors import AddressError
+from getmodules.files.os_errors import install_error
+from getmodules.files.private import PrivateDirectories, Sweeper
 from getmodules.limits import Limits
 from getmodules.means import Means
 from getmodules.model import ModuleAddress, PackageAddress, Request, Want
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
-from getmodules.oserrors import install_error
 from getmodules.pipeline import install, reported, resolve_address
 from getmodules.plugins import check_named, load, tell_broken
 from getmodules.ports import Context
-from getmodules.privatedir import PrivateDirectories, Sweeper
 from getmodules.progress import Progress
 from getmodules.projects import Projects
 from getmodules.results import Installed, Resolved

@@ -28,10 +28,10 @@ from getmodules.errors import (
     VerificationError,
 )
 from getmodules.expected import expected_checksum, servers_checksums
+from getmodules.files.os_errors import translated
 from getmodules.guard import Guarded
 from getmodules.journey import Journey
 from getmodules.model import Archive, Blob, Demand, Evidence, Gate, Kind, Layers, Member, Members
-from getmodules.oserrors import translated
 from getmodules.plugins import Plugin, attributed
 from getmodules.ports import Context
 from getmodules.progress import Phase

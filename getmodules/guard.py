@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from getmodules.errors import GetModulesError, PluginContractError
-from getmodules.localfile import LocalFile
+from getmodules.files.local import LocalFile
 from getmodules.model import Kind, Member
 from getmodules.util.redact import printable, redact
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from getmodules.deadline import Deadline
 from getmodules.dirhash import Named, link_to_directory_digest, tree_scheme
 from getmodules.errors import UnsafeContentError
+from getmodules.files.local import read_file, unreadable
 from getmodules.limits import Limits
-from getmodules.localfile import read_file, unreadable
 from getmodules.model import Archive, Kind, Member
 from getmodules.ports import Context
 from getmodules.progress import Progress

@@ -13,13 +13,13 @@ from getmodules.content import Content
 from getmodules.deadline import Deadline
 from getmodules.detection import is_local
 from getmodules.errors import InstallError
+from getmodules.files.private import PrivateDirectories, Sweeper
 from getmodules.limits import Limits
 from getmodules.model import PackageAddress
 from getmodules.net.credentials import from_environment
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.ports import Context, Credential, Network, NoNetwork, Origin
-from getmodules.privatedir import PrivateDirectories, Sweeper
 from getmodules.progress import Progress
 from getmodules.store.home import Home
 from getmodules.store.visit import Trouble, Visit

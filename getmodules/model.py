@@ -17,7 +17,7 @@ from typing import IO, NamedTuple, NewType, Self
 from urllib.parse import quote
 
 from getmodules.arguments import NO_ARGUMENTS, Arguments
-from getmodules.localfile import reopened
+from getmodules.files.local import reopened
 from getmodules.util.digest import Digest
 from getmodules.util.redact import redact_address
 from getmodules.util.values import field, replace, valueclass

@@ -27,6 +27,7 @@ from getmodules.content import Content, Place, close, receive
 from getmodules.detection import local_root
 from getmodules.errors import ContentError, CorruptArchiveError, FetchError, GetModulesError
 from getmodules.expected import expected_checksum
+from getmodules.files.staging import Staging
 from getmodules.journey import module_address
 from getmodules.means import Means
 from getmodules.model import Gate, ModuleAddress, Request, Tree, Want
@@ -36,7 +37,6 @@ from getmodules.progress import Phase
 from getmodules.recall import Recall
 from getmodules.reporting import Reporting
 from getmodules.results import Installed, Resolved
-from getmodules.staging import Staging
 from getmodules.util.values import replace
 from getmodules.workshop import Workshops, temporary_workshops
 

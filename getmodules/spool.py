@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from functools import partial
 
-from getmodules.arriving import Arriving
 from getmodules.errors import DigestMismatchError, GetModulesError, LimitExceededError, NetworkError
+from getmodules.files.download_file import Arriving
+from getmodules.files.os_errors import translated
 from getmodules.model import FEW_BYTES, Archive, Blob
-from getmodules.oserrors import translated
 from getmodules.ports import Context
 from getmodules.util.digest import Digest
 from getmodules.util.values import replace

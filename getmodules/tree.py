@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from getmodules.below import directory_below, split
-from getmodules.localfile import LocalFile, unreadable, unreadable_below
+from getmodules.files.local import LocalFile, unreadable, unreadable_below
+from getmodules.files.opening import directory_below, split
 from getmodules.model import Kind, Member, Members
 
 

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 
-from getmodules.oserrors import ANOTHER_TMPDIR, translated
+from getmodules.files.os_errors import ANOTHER_TMPDIR, translated
 from getmodules.ports import Context
 from getmodules.store.visit import Visit
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from getmodules.deadline import Deadline
+from getmodules.files.private import PrivateDirectories
 from getmodules.limits import Limits
 from getmodules.ports import Context
-from getmodules.privatedir import PrivateDirectories
 from getmodules.progress import Progress
 from getmodules.store.visit import Visit
 from getmodules.util.values import replace

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from getmodules import Client, Digest
-from getmodules.privatedir import PrivateDirectories
+from getmodules.files.private import PrivateDirectories
 from getmodules.store.home import Home, open_home
 from getmodules.store.visit import Visit
 from tests.fakes import FakePlugin, Recorder

@@ -15,8 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from getmodules.errors import GetModulesError, UnsafeContentError
-from getmodules.openflags import NEW, READ_NO_LINK
-from getmodules.oserrors import install_error
+from getmodules.files.durable import write_all
+from getmodules.files.opening import NEW, READ_NO_LINK
+from getmodules.files.os_errors import install_error
 from getmodules.util.redact import printable
 
 DIRECTORY_MODE = 0o755
@@ -131,14 +132,6 @@ class Ground:
 
 
 _HAS_MODES = os.name == "posix"
-
-
-def write_all(descriptor: int, data: bytes) -> None:
-    written = os.write(descriptor, data)
-    if written != len(data):
-        rest = memoryview(data)[written:]
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
 
 
 def _not_made(error: OSError, what: str, path: str) -> GetModulesError:

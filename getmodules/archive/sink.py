@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 
-from getmodules.archive.ground import write_all
-from getmodules.oserrors import install_error
-from getmodules.syscalls import share_blocks
+from getmodules.files.durable import write_all
+from getmodules.files.os_errors import install_error
+from getmodules.files.syscalls import share_blocks
 from getmodules.util.redact import printable
 
 

@@ -17,7 +17,7 @@ from getmodules.archive.paths import NameBook, member_path
 from getmodules.archive.place import Place
 from getmodules.archive.sink import FileSink
 from getmodules.errors import CorruptArchiveError, PluginContractError, UnsafeContentError
-from getmodules.localfile import LocalFile
+from getmodules.files.local import LocalFile
 from getmodules.model import Entry, Kind, Member, MemberPath, Members, Tree
 from getmodules.ports import Context
 from getmodules.util.redact import printable

@@ -45,8 +45,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def _hashes(path: str) -> tuple[str | None, str | None]:
+    from getmodules.files.local import unreadable
     from getmodules.hashing import hash_file, hash_tree, hash_zip
-    from getmodules.localfile import unreadable
 
     # The reader below refuses links, because nobody means one inside of a package; here it was typed.
     real = Path(os.path.realpath(path))
@@ -60,6 +60,6 @@ def _hashes(path: str) -> tuple[str | None, str | None]:
 
 
 def _is_zip(path: Path) -> bool:
-    from getmodules.localfile import read_file
+    from getmodules.files.local import read_file
 
     return next(read_file(path), b"").startswith(_ZIP_STARTS)

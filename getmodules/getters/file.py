@@ -14,11 +14,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 from getmodules.errors import AddressError, UnsafeContentError
+from getmodules.files.local import read_file, unreadable
+from getmodules.files.private import is_private
 from getmodules.hookspecs import hookimpl
-from getmodules.localfile import read_file, unreadable
 from getmodules.model import Blob, Members, PackageAddress, Pin, Want
 from getmodules.ports import Context, Detector, Getter, Shorthand
-from getmodules.privatedir import is_private
 from getmodules.tree import walk
 from getmodules.url import check_url
 from getmodules.util.redact import printable

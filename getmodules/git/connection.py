@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Final, Unpack
 
 from getmodules.errors import OfflineError, UnsafeContentError
+from getmodules.files.opening import NEW
+from getmodules.files.os_errors import translated
 from getmodules.git.command import Git
 from getmodules.git.credentials import Access, access, knows_no_password
 from getmodules.git.environment import connecting, environment
@@ -24,8 +26,6 @@ from getmodules.git.remote import TRANSPORTS, Remote
 from getmodules.git.rewriting import leads_to_ssh, place_settings, rewritten, with_own_login
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.net.reach import no_further_in
-from getmodules.openflags import NEW
-from getmodules.oserrors import translated
 from getmodules.util.values import field, replace, valueclass
 
 _LOCAL: Final = "file"

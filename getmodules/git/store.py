@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from getmodules.errors import InstallError
+from getmodules.files.os_errors import translated
+from getmodules.files.removal import remove_contents
 from getmodules.git.environment import REMOTE
-from getmodules.oserrors import translated
-from getmodules.removal import remove_contents
 from getmodules.util.redact import printable
 
 #: Below this git keeps what was fetched, so that the next fetch can build on it.

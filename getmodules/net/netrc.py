@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from getmodules.errors import FetchError
+from getmodules.files.local import read_file
 from getmodules.limits import MIB
-from getmodules.localfile import read_file
 from getmodules.ports import Credential
 from getmodules.util.redact import Secret, printable
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from getmodules.errors import ConfigError
+from getmodules.files.opening import READ
 from getmodules.limits import MIB
 from getmodules.oci.authkeys import AuthKey, parse_key
-from getmodules.openflags import READ
 from getmodules.ports import Credential
 from getmodules.util.redact import Secret, printable
 from getmodules.util.strict_json import StrictJsonError, loads, mapping, optional, string, table_of

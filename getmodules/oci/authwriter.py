@@ -15,11 +15,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from getmodules import durable, openflags
 from getmodules.errors import InstallError
-from getmodules.locking import Lock, try_lock
+from getmodules.files import durable, opening as openflags
+from getmodules.files.locking import Lock, try_lock
+from getmodules.files.os_errors import translated
 from getmodules.oci.authfiles import FILE_BYTES, AuthFile, read_document
-from getmodules.oserrors import translated
 
 LOCK_SECONDS: Final = 10.0
 _TICK = 0.02

@@ -18,7 +18,7 @@ from getmodules.errors import (
     NotFoundError,
     UnsupportedContentError,
 )
-from getmodules.localfile import unreadable
+from getmodules.files.local import unreadable
 from getmodules.oci import artifact
 from getmodules.oci.layoutfiles import INDEX, MARK, DirectoryFiles, Files, Part, TarFiles, blob_name
 from getmodules.oci.layoutindex import INDEX_BYTES, Index

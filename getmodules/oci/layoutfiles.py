@@ -16,12 +16,11 @@ from getmodules.archive.paths import member_path
 from getmodules.archive.refusals import FORMATS, HEAD_BYTES, looks_like
 from getmodules.archive.source import opened
 from getmodules.archive.tar import read_offsets
-from getmodules.below import directory_of, is_in_the_way
 from getmodules.errors import CorruptArchiveError, FetchError, UnsafeContentError
+from getmodules.files.local import CHUNK, unreadable
+from getmodules.files.opening import READ_NO_LINK, directory_of, is_in_the_way
 from getmodules.limits import METADATA_BYTES, metadata_exceeded
-from getmodules.localfile import CHUNK, unreadable
 from getmodules.model import Archive, Kind
-from getmodules.openflags import READ_NO_LINK
 from getmodules.ports import Context
 from getmodules.util.digest import STRONG, Digest
 from getmodules.util.redact import printable

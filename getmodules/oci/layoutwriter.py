@@ -14,17 +14,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from getmodules import durable, openflags
-from getmodules.below import directory_of
 from getmodules.errors import DigestMismatchError
-from getmodules.locking import Lock, try_lock
+from getmodules.files import durable, opening as openflags
+from getmodules.files.locking import Lock, try_lock
+from getmodules.files.opening import directory_of
+from getmodules.files.os_errors import install_error, translated
+from getmodules.files.private import PrivateDirectory, Sweeper
 from getmodules.oci import artifact
 from getmodules.oci.layoutfiles import INDEX, MARK, DirectoryFiles, blob_name
 from getmodules.oci.layoutindex import INDEX_BYTES, Index
 from getmodules.oci.repository import Descriptor, RawManifest, occupied
-from getmodules.oserrors import install_error, translated
 from getmodules.ports import Context
-from getmodules.privatedir import PrivateDirectory, Sweeper
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 

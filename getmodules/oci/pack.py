@@ -16,10 +16,10 @@ from typing import IO, Final
 from getmodules.archive.links import LinkWalk
 from getmodules.archive.paths import NameBook
 from getmodules.errors import UnsafeContentError, UnsupportedContentError
+from getmodules.files.os_errors import ANOTHER_TMPDIR, translated
 from getmodules.limits import Limits
 from getmodules.model import Kind, Member
 from getmodules.oci.ignore import IGNORE_FILE
-from getmodules.oserrors import ANOTHER_TMPDIR, translated
 from getmodules.ports import Context
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from getmodules.errors import ConfigError, DigestMismatchError, NotFoundError
-from getmodules.localfile import read_file
+from getmodules.files.local import read_file
 from getmodules.model import Kind, Member, PackageAddress
 from getmodules.oci.artifact import MODULE_TYPE, parse
 from getmodules.oci.pack import Packed, pack

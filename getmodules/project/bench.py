@@ -12,17 +12,17 @@ from getmodules.batch import Pace
 from getmodules.deadline import Deadline
 from getmodules.detection import detect
 from getmodules.errors import ConfigError, InstallError
+from getmodules.files.durable import shown_path
+from getmodules.files.os_errors import translated
+from getmodules.files.private import PrivateDirectory
 from getmodules.means import Means
 from getmodules.model import ModuleAddress
-from getmodules.oserrors import translated
-from getmodules.privatedir import PrivateDirectory
 from getmodules.project.document import nearest_hint
 from getmodules.project.files import write_file
 from getmodules.project.lockfile import Lock, format_lock, read_lock
 from getmodules.project.manifest import Manifest, Place
 from getmodules.project.names import check_dest
 from getmodules.project.state import State
-from getmodules.userfile import shown_path
 from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
 

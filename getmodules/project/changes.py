@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from getmodules.errors import ConfigError
+from getmodules.files.durable import shown_path
 from getmodules.project.bench import Bench
 from getmodules.project.document import read_marked
 from getmodules.project.edit import with_module, without_module
@@ -14,7 +15,6 @@ from getmodules.project.lock import lock_manifest
 from getmodules.project.lockfile import Lock
 from getmodules.project.manifest import Manifest, parse_manifest
 from getmodules.project.reports import LockReport
-from getmodules.userfile import shown_path
 from getmodules.util.values import field, valueclass
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from getmodules.archive.outlet import may_select, plain_start
 from getmodules.archive.paths import fold
-from getmodules.destination import Destination
 from getmodules.detection import local_root
 from getmodules.errors import ConfigError, GetModulesError
+from getmodules.files.staging import Destination
 from getmodules.model import ModuleAddress
 from getmodules.project.bench import Bench
 from getmodules.project.lockfile import Lock

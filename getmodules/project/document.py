@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from getmodules.errors import ConfigError
+from getmodules.files.durable import read_user_file, shown_path
 from getmodules.limits import MIB
-from getmodules.userfile import read_user_file, shown_path
 from getmodules.util.redact import printable, redact, redact_address
 from getmodules.util.values import field, valueclass
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from getmodules import durable
 from getmodules.errors import InstallError
-from getmodules.oserrors import translated
-from getmodules.privatedir import PrivateDirectory, Sweeper
-from getmodules.userfile import shown_path
+from getmodules.files import durable
+from getmodules.files.durable import shown_path
+from getmodules.files.os_errors import translated
+from getmodules.files.private import PrivateDirectory, Sweeper
 
 
 def write_file(path: Path, text: str, sweeper: Sweeper) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from getmodules.errors import AddressError, ConfigError
+from getmodules.files.durable import shown_path
 from getmodules.mirrors import Mirrors
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.net.settings import NetSettings, shortest
@@ -16,7 +17,6 @@ from getmodules.progress import Progress
 from getmodules.project.document import Table
 from getmodules.project.names import MANIFEST_NAME
 from getmodules.url import check_url
-from getmodules.userfile import shown_path
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass
 

@@ -20,6 +20,7 @@ from getmodules.archive.paths import fold
 from getmodules.config import registry_from
 from getmodules.demands import of_expectation
 from getmodules.errors import ConfigError
+from getmodules.files.durable import shown_path
 from getmodules.project.document import Table, parse, read_text
 from getmodules.project.hosts import Surroundings, hosts_from, mirrors_from
 from getmodules.project.names import (
@@ -32,7 +33,6 @@ from getmodules.project.names import (
     colliding,
     collision,
 )
-from getmodules.userfile import shown_path
 from getmodules.util.values import field, valueclass
 from getmodules.versions import Constraint, VersionError
 

@@ -19,14 +19,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 
 from getmodules.errors import ConfigError, InstallError
-from getmodules.oserrors import translated
-from getmodules.privatedir import Sweeper
+from getmodules.files.durable import shown_path
+from getmodules.files.os_errors import translated
+from getmodules.files.private import Sweeper
 from getmodules.progress import Progress
 from getmodules.project.document import read_text
 from getmodules.project.files import write_file
 from getmodules.project.names import STATE_DIRECTORY
 from getmodules.store.claims import claimed
-from getmodules.userfile import shown_path
 
 _INSTALLED, _BUSY, _IGNORE = "installed.json", "busy", ".gitignore"
 _ATTEMPTS = 20

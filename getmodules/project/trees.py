@@ -9,8 +9,8 @@ from pathlib import Path
 from getmodules.batch import install_all
 from getmodules.dirhash import TREE_SCHEMES
 from getmodules.errors import GetModulesError, InstallError
+from getmodules.files.os_errors import translated
 from getmodules.hashing import tree_digests
-from getmodules.oserrors import translated
 from getmodules.progress import Progress
 from getmodules.project.bench import Bench, private_directory
 from getmodules.project.entries import locked_job

@@ -7,11 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from getmodules import durable
 from getmodules.errors import InstallError
-from getmodules.oserrors import translated
+from getmodules.files import durable
+from getmodules.files.durable import read_user_file, shown_path
+from getmodules.files.os_errors import translated
 from getmodules.providers.lockfile import LOCK_FILE_BYTES, Engine, LockFile, format_lock_file, parse_lock_file
-from getmodules.userfile import read_user_file, shown_path
 
 LOCK_FILE_NAME: Final = ".terraform.lock.hcl"
 #: Everybody who builds reads it.

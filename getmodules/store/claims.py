@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 from time import sleep
 
-from getmodules import openflags
-from getmodules.locking import Lock, try_lock
+from getmodules.files import opening as openflags
+from getmodules.files.locking import Lock, try_lock
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.1
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from getmodules import durable
-from getmodules.below import is_in_the_way
 from getmodules.errors import ConfigError, FetchError, NotFoundError
-from getmodules.localfile import read_file
+from getmodules.files import durable
+from getmodules.files.local import read_file
+from getmodules.files.opening import is_in_the_way
 from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from getmodules.below import directory_below, is_in_the_way, split
+from getmodules.files.opening import directory_below, is_in_the_way, split
 
 
 def put(root: Path, name: str, fresh: Path) -> Path:

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from getmodules.errors import FetchError
-from getmodules.localfile import read_file
+from getmodules.files.local import read_file
 from getmodules.store.places import listing, put
 from getmodules.util import strict_json as strictjson
 from getmodules.util.digest import Digest

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from getmodules import openflags
-from getmodules.below import is_in_the_way
 from getmodules.errors import InstallError
-from getmodules.oserrors import install_error, translated
-from getmodules.privatedir import PrivateDirectory, Sweeper
-from getmodules.removal import remove_contents, status_of
+from getmodules.files import opening as openflags
+from getmodules.files.opening import is_in_the_way
+from getmodules.files.os_errors import install_error, translated
+from getmodules.files.private import PrivateDirectory, Sweeper
+from getmodules.files.removal import remove_contents, status_of
 from getmodules.store.blobs import Blobs
 from getmodules.store.claims import attempt
 from getmodules.store.home import Home

@@ -13,21 +13,21 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from getmodules.arriving import Arriving
 from getmodules.errors import InstallError, OfflineError
-from getmodules.locking import try_lock
+from getmodules.files.download_file import Arriving
+from getmodules.files.locking import try_lock
+from getmodules.files.opening import DIRECTORY
+from getmodules.files.os_errors import translated
+from getmodules.files.private import PrivateDirectories
+from getmodules.files.removal import remove_entries
+from getmodules.files.syscalls import sync_filesystem
 from getmodules.model import Archive
-from getmodules.openflags import DIRECTORY
-from getmodules.oserrors import translated
 from getmodules.ports import Context
-from getmodules.privatedir import PrivateDirectories
-from getmodules.removal import remove_entries
 from getmodules.store.blobs import Blobs
 from getmodules.store.claims import claim_name, claimed
 from getmodules.store.home import Home
 from getmodules.store.places import room
 from getmodules.store.records import PinRecord, Records, RefRecord
-from getmodules.syscalls import sync_filesystem
 from getmodules.util.digest import Digest
 from getmodules.util.values import replace
 

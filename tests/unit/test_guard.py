@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from getmodules import FetchError, Kind, Member, PluginContractError, VerificationError
+from getmodules.files.local import LocalFile
 from getmodules.guard import MOST_LISTED, Guard, clean, described
-from getmodules.localfile import LocalFile
 from tests.refusals import refusal
 
 GUARD = Guard("acme", "acme-plugin 1.0")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from getmodules import Blob, Digest, GetModulesError, Limits
-from getmodules.arriving import Arriving
+from getmodules.files.download_file import Arriving
 from getmodules.model import FEW_BYTES
 from getmodules.spool import spool
 from tests.contexts import a_context

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from getmodules import below
 from getmodules.errors import FetchError, NotFoundError
-from getmodules.localfile import LocalFile, read_file
+from getmodules.files import opening as below
+from getmodules.files.local import LocalFile, read_file
 from getmodules.model import Kind
 from getmodules.tree import members_of, walk
 from tests.processes import as_each_user

@@ -19,8 +19,8 @@ from getmodules import (
     UnsupportedContentError,
     VerificationError,
 )
+from getmodules.files.private import PrivateDirectory
 from getmodules.getters.file import PathDetector
-from getmodules.privatedir import PrivateDirectory
 from tests.fakes import FILES, OTHER_SHA256, ZIP, ZIP_SHA256, installed_files
 from tests.gitplaces import Notices
 from tests.refusals import refusal

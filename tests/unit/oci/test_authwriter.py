@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from getmodules.errors import ConfigError, InstallError
-from getmodules.locking import Lock, try_lock
+from getmodules.files.locking import Lock, try_lock
 from getmodules.oci import authwriter
 from getmodules.oci.authfiles import FILE_BYTES, AuthFile
 from getmodules.oci.authwriter import rewrite

@@ -16,10 +16,10 @@ from getmodules.errors import (
     NotFoundError,
     UnsupportedContentError,
 )
+from getmodules.files.private import PrivateDirectory
 from getmodules.limits import Limits
 from getmodules.oci import worktree
 from getmodules.oci.worktree import select
-from getmodules.privatedir import PrivateDirectory
 from tests.refusals import refusal
 from tests.snapshots import write_tree
 from tests.unit.oci.repositories import FILES, context_with, git, names, needs_git, repository

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from getmodules import InstallError
-from getmodules.privatedir import Sweeper
+from getmodules.files.private import Sweeper
 from getmodules.project import files as subject
 from tests.refusals import refusal
 from tests.snapshots import snapshot

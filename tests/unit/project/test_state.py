@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from getmodules import InstallError, Progress
-from getmodules.privatedir import Sweeper
+from getmodules.files.private import Sweeper
 from getmodules.project.state import State
 from tests.fakes import Recorder
 from tests.processes import as_each_user

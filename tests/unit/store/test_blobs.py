@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from getmodules import Digest
-from getmodules.locking import Lock, try_lock
+from getmodules.files.locking import Lock, try_lock
 from getmodules.model import FEW_BYTES
 from getmodules.store.blobs import Blobs
 from tests.processes import bind_mount, in_mount_namespace

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.locking import Lock
+from getmodules.files.locking import Lock
 from getmodules.store import claims
 from getmodules.store.claims import attempt, claim_name, claimed
 from tests import processes

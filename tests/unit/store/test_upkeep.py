@@ -11,7 +11,7 @@ import pytest
 
 from getmodules import Digest
 from getmodules.errors import InstallError
-from getmodules.privatedir import PrivateDirectory
+from getmodules.files.private import PrivateDirectory
 from getmodules.store import upkeep as subject
 from getmodules.store.records import PinRecord, RefRecord
 from getmodules.store.upkeep import clean, info, prune, verify

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from getmodules import Digest, InstallError, OfflineError
+from getmodules.files.private import PrivateDirectories
 from getmodules.model import Archive
-from getmodules.privatedir import PrivateDirectories
 from getmodules.store.home import Home
 from getmodules.store.records import PinRecord, RefRecord
 from getmodules.store.upkeep import clean
@@ -314,7 +314,7 @@ def test_a_store_without_room_for_one_more_directory(root: Path, monkeypatch: py
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     with a_visit(root) as visit:
-        monkeypatch.setattr("getmodules.privatedir._check_descriptors", no_room)
+        monkeypatch.setattr("getmodules.files.private._check_descriptors", no_room)
         visit.keep_bytes(b"more", Digest.of(b"more"))
         assert visit.held(DIGEST) is not None
     assert len(blobs_of(root)) == 1

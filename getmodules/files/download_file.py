@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from getmodules.archive.ground import write_all
-from getmodules.openflags import NEW
+from getmodules.files.durable import write_all
+from getmodules.files.opening import NEW
 
 _PIECE = 1 << 20
 

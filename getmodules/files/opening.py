@@ -1,6 +1,11 @@
 """Directories below one that is trusted to be the right one: each component is entered on its own, never by a link.
 
 O_NOFOLLOW on a whole path guards its last component only; whoever may write in between swaps a directory for a link.
+
+How files are opened here, as far as a system can.
+
+Windows has no O_NOFOLLOW, O_NONBLOCK and O_DIRECTORY, and alone needs O_BINARY. That no child inherits what is open
+is Python's own care, without O_CLOEXEC.
 """
 
 from __future__ import annotations
@@ -10,8 +15,21 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
-from getmodules.openflags import DIRECTORY, NOFOLLOW
+NOFOLLOW: Final[int] = getattr(os, "O_NOFOLLOW", 0)
+NONBLOCK: Final[int] = getattr(os, "O_NONBLOCK", 0)
+_BINARY: Final[int] = getattr(os, "O_BINARY", 0)
+
+#: Whatever is there: a fifo is not waited for.
+READ: Final[int] = os.O_RDONLY | NONBLOCK | _BINARY
+READ_NO_LINK: Final[int] = READ | NOFOLLOW
+#: With O_WRONLY or O_RDWR: a file that must not be there yet.
+NEW: Final[int] = os.O_CREAT | os.O_EXCL | NOFOLLOW | _BINARY
+#: A file that is there to be locked.
+LOCK: Final[int] = os.O_RDWR | os.O_CREAT | NOFOLLOW
+DIRECTORY: Final[int] = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+
 
 _BELOW = os.open in os.supports_dir_fd
 

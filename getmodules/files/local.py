@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from getmodules.below import directory_of, is_in_the_way
 from getmodules.errors import FetchError, NotFoundError
-from getmodules.openflags import READ_NO_LINK
+from getmodules.files.opening import READ_NO_LINK, directory_of, is_in_the_way
 from getmodules.util.redact import printable
 
 CHUNK = 1 << 18

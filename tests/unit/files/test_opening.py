@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from getmodules import below
-from getmodules.below import directory_below, directory_of, is_in_the_way
+from getmodules.files import opening as below
+from getmodules.files.opening import directory_below, directory_of, is_in_the_way
 
 
 @pytest.fixture(params=["by-descriptor", "by-path"])

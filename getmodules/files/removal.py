@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
-from getmodules.openflags import DIRECTORY, NOFOLLOW
+from getmodules.files.opening import DIRECTORY, NOFOLLOW
 
 _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
 

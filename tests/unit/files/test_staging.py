@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 import getmodules
-from getmodules import staging
 from getmodules.errors import DestinationExistsError, InstallError
-from getmodules.oserrors import translated
-from getmodules.privatedir import PrivateDirectories, Sweeper
-from getmodules.staging import Staging
-from getmodules.syscalls import exchange
+from getmodules.files import staging
+from getmodules.files.os_errors import translated
+from getmodules.files.private import PrivateDirectories, Sweeper
+from getmodules.files.staging import Staging
+from getmodules.files.syscalls import exchange
 from tests import processes
 from tests.processes import as_each_user, bind_mount, in_mount_namespace, mount_tmpfs
 from tests.snapshots import snapshot

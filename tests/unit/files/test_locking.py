@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.locking import Lock, try_lock
+from getmodules.files.locking import Lock, try_lock
 from tests import processes
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.durable import new_file, put, sync_directory
+from getmodules.files.durable import new_file, put, sync_directory
 
 
 class Calls:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.destination import Destination
 from getmodules.errors import DestinationExistsError, InstallError
+from getmodules.files.staging import Destination
 from tests.processes import as_each_user, bind_mount, in_mount_namespace
 from tests.snapshots import snapshot
 
@@ -191,7 +191,7 @@ def test_what_is_never_replaced(
     ],
 )
 def test_the_search_for_work_trees_ends(work_tree: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("getmodules.destination._MOST_ENTRIES", 5)
+    monkeypatch.setattr("getmodules.files.staging._MOST_ENTRIES", 5)
     dest = tmp_path / "dest"
     (dest / work_tree / ".git").mkdir(parents=True)
     for number in range(5):
@@ -202,7 +202,7 @@ def test_the_search_for_work_trees_ends(work_tree: str, tmp_path: Path, monkeypa
 def test_the_root_of_a_work_tree_is_known_among_any_number_of_entries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("getmodules.destination._MOST_ENTRIES", 0)
+    monkeypatch.setattr("getmodules.files.staging._MOST_ENTRIES", 0)
     git_work_tree(tmp_path / "dest")
     refused(InstallError, "install/protected", tmp_path / "dest", force=True)
 

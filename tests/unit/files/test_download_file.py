@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from getmodules import arriving
-from getmodules.arriving import Arriving
+from getmodules.files import download_file as arriving
+from getmodules.files.download_file import Arriving
 
 PIECES = [bytes([number]) * 100_000 for number in range(5)]
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from getmodules import privatedir
 from getmodules.errors import InstallError
-from getmodules.locking import Lock, try_lock
-from getmodules.privatedir import LOCK_NAME, PrivateDirectory, Sweeper
+from getmodules.files import private as privatedir
+from getmodules.files.locking import Lock, try_lock
+from getmodules.files.private import LOCK_NAME, PrivateDirectory, Sweeper
 from tests import processes
 from tests.processes import as_each_user
 from tests.snapshots import snapshot

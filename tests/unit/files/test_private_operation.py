@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import getmodules
-from getmodules.privatedir import LOCK_NAME, PrivateDirectories, PrivateDirectory
+from getmodules.files.private import LOCK_NAME, PrivateDirectories, PrivateDirectory
 from tests import processes
 
 INTERRUPTED = 5
@@ -127,7 +127,7 @@ def test_one_that_could_not_be_locked_is_not_used(tmp_path: Path, monkeypatch: p
 
     with PrivateDirectories().removed_at_end() as private:
         with monkeypatch.context() as patch:
-            patch.setattr("getmodules.privatedir.try_lock", refuse)
+            patch.setattr("getmodules.files.private.try_lock", refuse)
             with pytest.raises(OSError, match="Input/output"):
                 private.beside(tmp_path)
         assert os.listdir(tmp_path) == []

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from getmodules import syscalls
-from getmodules.syscalls import exchange, sync_filesystem
+from getmodules.files import syscalls
+from getmodules.files.syscalls import exchange, sync_filesystem
 from tests.snapshots import snapshot
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from getmodules.errors import FetchError, NotFoundError
-from getmodules.localfile import CHUNK, LocalFile, read_file, reopened, unreadable
+from getmodules.files.local import CHUNK, LocalFile, read_file, reopened, unreadable
 from tests.refusals import refusal
 
 DATA = bytes(range(256)) * 2048

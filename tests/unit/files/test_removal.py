@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from getmodules import removal
-from getmodules.removal import remove_contents, remove_entries
+from getmodules.files import removal
+from getmodules.files.removal import remove_contents, remove_entries
 from tests import processes
 from tests.processes import as_each_user, bind_mount, in_mount_namespace
 from tests.snapshots import snapshot

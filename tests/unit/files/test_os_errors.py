@@ -6,7 +6,7 @@ import os
 import pytest
 
 from getmodules.errors import InstallError
-from getmodules.oserrors import ANOTHER_TMPDIR, install_error, translated
+from getmodules.files.os_errors import ANOTHER_TMPDIR, install_error, translated
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from getmodules.errors import ConfigError
-from getmodules.userfile import read_user_file
+from getmodules.files.durable import read_user_file
 from tests.refusals import refusal
 
 

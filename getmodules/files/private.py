@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Self
 
 from getmodules.errors import InstallError
-from getmodules.locking import Lock, try_lock
-from getmodules.openflags import NOFOLLOW, NONBLOCK
-from getmodules.removal import remove_contents
+from getmodules.files.locking import Lock, try_lock
+from getmodules.files.opening import NOFOLLOW, NONBLOCK
+from getmodules.files.removal import remove_contents
 from getmodules.util.redact import printable
 
 LOCK_NAME = "lock"
@@ -38,7 +38,7 @@ _CREATE_ATTEMPTS = 100
 #: scanner held) left behind.
 _REMOVE_ROUNDS = 3
 #: As many descriptors as are open at one time when it is removed: the lock, a download, and three of
-#: :mod:`getmodules.removal`.
+#: :mod:`getmodules.files.removal`.
 _PIPES = 3
 _LOCK_FLAGS = os.O_RDWR | NOFOLLOW | NONBLOCK
 
