@@ -48,7 +48,11 @@ from getmodules.errors import (
 )
 
 if TYPE_CHECKING:
-    from getmodules.arguments import Arguments as Arguments
+    from getmodules.addresses.types import (
+        Arguments as Arguments,
+        ModuleAddress as ModuleAddress,
+        PackageAddress as PackageAddress,
+    )
     from getmodules.batch import Failure as Failure, Pace as Pace
     from getmodules.client import Client as Client, StrPath
     from getmodules.hashing import hash_file as hash_file, hash_tree as hash_tree, hash_zip as hash_zip
@@ -63,8 +67,6 @@ if TYPE_CHECKING:
         Kind as Kind,
         Member as Member,
         Members as Members,
-        ModuleAddress as ModuleAddress,
-        PackageAddress as PackageAddress,
         Pin as Pin,
         Unchanged as Unchanged,
         Want as Want,
@@ -91,7 +93,7 @@ logging.getLogger("getmodules").addHandler(logging.NullHandler())
 
 #: The module of each other public name; it is imported when the name is first used, so that importing costs little.
 _HOME_OF = {
-    "Arguments": "getmodules.arguments",
+    "Arguments": "getmodules.addresses.types",
     "Blob": "getmodules.model",
     "CheckReport": "getmodules.project.reports",
     "Client": "getmodules.client",
@@ -117,11 +119,11 @@ _HOME_OF = {
     "Member": "getmodules.model",
     "Members": "getmodules.model",
     "members_of": "getmodules.tree",
-    "ModuleAddress": "getmodules.model",
+    "ModuleAddress": "getmodules.addresses.types",
     "Origin": "getmodules.ports",
     "OutdatedReport": "getmodules.project.reports",
     "Pace": "getmodules.batch",
-    "PackageAddress": "getmodules.model",
+    "PackageAddress": "getmodules.addresses.types",
     "Phase": "getmodules.progress",
     "Pin": "getmodules.model",
     "Progress": "getmodules.progress",

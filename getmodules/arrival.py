@@ -6,7 +6,8 @@ from contextlib import ExitStack
 from functools import partial
 
 from getmodules import demands as demanded
-from getmodules.address import join_subdirs
+from getmodules.addresses.grammar import join_subdirs
+from getmodules.addresses.types import PackageAddress
 from getmodules.content import Content
 from getmodules.journey import Journey, resolve
 from getmodules.model import (
@@ -18,7 +19,6 @@ from getmodules.model import (
     Gate,
     Layers,
     Members,
-    PackageAddress,
     Pin,
     Request,
     Unchanged,

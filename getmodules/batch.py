@@ -15,12 +15,13 @@ from queue import Empty, SimpleQueue
 from threading import Lock, local
 from typing import Generic, TypeVar
 
+from getmodules.addresses.types import ModuleAddress, PackageAddress
+from getmodules.addresses.url import check_url
 from getmodules.errors import GetModulesError
 from getmodules.means import Means
-from getmodules.model import Demand, ModuleAddress, PackageAddress, Request, Want
+from getmodules.model import Demand, Request, Want
 from getmodules.pipeline import install_each, resolve_address
 from getmodules.results import Installed, Resolved
-from getmodules.url import check_url
 from getmodules.util.values import field, valueclass
 
 T = TypeVar("T")

@@ -6,21 +6,11 @@ import re
 from contextlib import nullcontext
 from typing import Any, TypeGuard
 
-from getmodules.arguments import Arguments
+from getmodules.addresses.core_arguments import CORE_ARGUMENTS
+from getmodules.addresses.types import Arguments, PackageAddress
 from getmodules.bound import strings_of
 from getmodules.errors import AddressError
-from getmodules.model import (
-    CORE_ARGUMENTS,
-    Blob,
-    Demand,
-    Elsewhere,
-    Layers,
-    Members,
-    PackageAddress,
-    Pin,
-    Unchanged,
-    Want,
-)
+from getmodules.model import Blob, Demand, Elsewhere, Layers, Members, Pin, Unchanged, Want
 from getmodules.plugins import Plugin
 from getmodules.ports import Context, Fetched
 from getmodules.soundness import bounded_names, is_sound_blob, is_sound_demand, is_url, reads_back

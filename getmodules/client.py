@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from getmodules import catalog, demands, detection
+from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.config import limits_from, registry_from, selection_from
 from getmodules.errors import AddressError
 from getmodules.files.os_errors import install_error
 from getmodules.files.private import PrivateDirectories, Sweeper
 from getmodules.limits import Limits
 from getmodules.means import Means
-from getmodules.model import ModuleAddress, PackageAddress, Request, Want
+from getmodules.model import Request, Want
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.pipeline import install, reported, resolve_address

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from getmodules.addresses.url import check_url
 from getmodules.errors import AddressError, ConfigError
 from getmodules.limits import Limits
 from getmodules.plugins import Selection
-from getmodules.url import check_url
 from getmodules.util.redact import printable, redact_address
 
 PLUGINS_VARIABLE = "GETMODULES_PLUGINS"

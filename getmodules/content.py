@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from getmodules import demands as demanded
+from getmodules.addresses.core_arguments import Treatment
 from getmodules.archive.layers import merged
 from getmodules.archive.refusals import FORMATS, HEAD_BYTES, looks_like
 from getmodules.archive.source import opened, pieces
@@ -37,7 +38,6 @@ from getmodules.ports import Context
 from getmodules.progress import Phase
 from getmodules.spool import OWN_ALGORITHM, checked_size, spool, with_digests
 from getmodules.store.visit import Visit
-from getmodules.treatment import Treatment
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass

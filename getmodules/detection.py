@@ -9,17 +9,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from getmodules.address import is_url_like, join_subdirs, merge_arguments, parse
+from getmodules.addresses.core_arguments import CHECKSUM_FILE, CORE_ARGUMENTS, parse_archive, parse_checksum
+from getmodules.addresses.grammar import is_url_like, join_subdirs, merge_arguments, parse, unusable
+from getmodules.addresses.types import Arguments, ModuleAddress, PackageAddress, SourceAddress
+from getmodules.addresses.url import check_url
 from getmodules.archive.paths import member_path
-from getmodules.arguments import Arguments
 from getmodules.bound import BoundDetector
 from getmodules.catalog import Catalog
 from getmodules.errors import AddressError, GetModulesError, UnsafeContentError
-from getmodules.model import CORE_ARGUMENTS, ModuleAddress, PackageAddress, SourceAddress
 from getmodules.plugins import Plugin
 from getmodules.ports import Shorthand
-from getmodules.treatment import CHECKSUM_FILE, parse_archive, parse_checksum
-from getmodules.url import check_url
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable, redact_address
 from getmodules.util.values import replace, valueclass
@@ -63,15 +62,6 @@ def detect_elsewhere(source: str, catalog: Catalog) -> ModuleAddress:
     if isinstance(checksum, str) and is_local(_detect(checksum, catalog, None).address.package, catalog):
         raise _local_source(source)
     return address
-
-
-def unusable(location: str, error: AddressError) -> UnsafeContentError:
-    """For what a server named, and is no address."""
-    return UnsafeContentError(
-        f"the server sent us on to an address that cannot be used: {error.message}",
-        part="elsewhere",
-        address=printable(redact_address(location), 500),
-    )
 
 
 def is_local(package: PackageAddress, catalog: Catalog) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from getmodules.arguments import Arguments
+from getmodules.addresses.core_arguments import parse_checksum
+from getmodules.addresses.types import Arguments
 from getmodules.catalog import Catalog
 from getmodules.checksums import checksum_for
 from getmodules.detection import detect
@@ -12,7 +13,6 @@ from getmodules.limits import MIB
 from getmodules.model import Blob, Elsewhere, Shape
 from getmodules.ports import Context
 from getmodules.spool import read_small
-from getmodules.treatment import parse_checksum
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable, redact_address
 from getmodules.util.values import replace

@@ -9,18 +9,18 @@ from posixpath import basename
 from typing import Any
 from urllib.parse import unquote
 
-from getmodules.address import join_subdirs, merge_arguments
-from getmodules.arguments import Arguments
+from getmodules.addresses.core_arguments import CORE_ARGUMENTS, Treatment, parse_checksum
+from getmodules.addresses.grammar import join_subdirs, merge_arguments
+from getmodules.addresses.types import Arguments, ModuleAddress, PackageAddress
+from getmodules.addresses.url import check_url
 from getmodules.boundgetter import BoundGetter
 from getmodules.catalog import Catalog
 from getmodules.detection import detect_elsewhere
 from getmodules.errors import AddressError, FetchError, GetModulesError, UnsafeContentError
-from getmodules.model import CORE_ARGUMENTS, Demand, Elsewhere, ModuleAddress, PackageAddress, Pin, Shape
+from getmodules.model import Demand, Elsewhere, Pin, Shape
 from getmodules.plugins import attributed
 from getmodules.ports import Context
 from getmodules.progress import Phase
-from getmodules.treatment import Treatment, parse_checksum
-from getmodules.url import check_url
 from getmodules.util.digest import Digest
 from getmodules.util.values import replace, valueclass
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+from getmodules.addresses.types import PackageAddress
 from getmodules.bound import first_credential
 from getmodules.catalog import Catalog
 from getmodules.content import Content
@@ -15,7 +16,6 @@ from getmodules.detection import is_local
 from getmodules.errors import InstallError
 from getmodules.files.private import PrivateDirectories, Sweeper
 from getmodules.limits import Limits
-from getmodules.model import PackageAddress
 from getmodules.net.credentials import from_environment
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings

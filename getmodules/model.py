@@ -13,17 +13,14 @@ from enum import StrEnum
 from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, NamedTuple, NewType, Self
-from urllib.parse import quote
+from typing import IO, NamedTuple, NewType
 
-from getmodules.arguments import NO_ARGUMENTS, Arguments
+from getmodules.addresses.types import (
+    PackageAddress,
+)
 from getmodules.files.local import reopened
 from getmodules.util.digest import Digest
-from getmodules.util.redact import redact_address
-from getmodules.util.values import field, replace, valueclass
-
-#: Arguments that the core itself understands, whatever the getter.
-CORE_ARGUMENTS = ("archive", "checksum", "filename")
+from getmodules.util.values import field, valueclass
 
 
 def _nothing() -> Mapping[str, str]:
@@ -32,63 +29,6 @@ def _nothing() -> Mapping[str, str]:
 
 # ---------------------------------------------------------------------------------------------- addresses
 
-
-@valueclass
-class SourceAddress:
-    """What the user typed, taken apart; nothing is known yet about schemes."""
-
-    force: str | None
-    body: str
-    subdir: str
-    arguments: Arguments
-
-
-@valueclass
-class PackageAddress:
-    """The unit of fetching, caching and de-duplicating: a getter, a URL without query, and arguments."""
-
-    getter: str
-    url: str
-    arguments: Arguments = NO_ARGUMENTS
-    #: Whether the getter is written in front (``git::https://…``).
-    forced: bool = False
-
-    def __str__(self) -> str:
-        return str(ModuleAddress(package=self))
-
-    def __repr__(self) -> str:
-        return f"PackageAddress({self.display()!r})"
-
-    def display(self) -> str:
-        return redact_address(str(self))
-
-    def with_arguments(self, arguments: Arguments) -> Self:
-        return self if arguments == self.arguments else replace(self, arguments=arguments)
-
-
-@valueclass
-class ModuleAddress:
-    """A package and the directory in it that is wanted. ``str()`` is canonical, ``display()`` redacted."""
-
-    package: PackageAddress
-    subdir: str = ""
-
-    def __str__(self) -> str:
-        package = self.package
-        force = f"{package.getter}::" if package.forced else ""
-        subdir = f"//{quote(self.subdir, safe=_SUBDIR_SAFE)}" if self.subdir else ""
-        query = f"?{package.arguments.query}" if package.arguments else ""
-        return f"{force}{package.url}{subdir}{query}"
-
-    def __repr__(self) -> str:
-        return f"ModuleAddress({self.display()!r})"
-
-    def display(self) -> str:
-        return redact_address(str(self))
-
-
-#: What a subdirectory keeps unescaped in an address: all that a URL path may hold, and what globs need.
-_SUBDIR_SAFE = "/!$&'()*+,;=:@[]~^{}|"
 
 # ---------------------------------------------------------------------------------------------- the plan
 

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from getmodules import demands as demanded
-from getmodules.address import join_subdirs
+from getmodules.addresses.grammar import join_subdirs
+from getmodules.addresses.types import ModuleAddress
 from getmodules.archive.outlet import Outlet
 from getmodules.archive.writer import write_members
 from getmodules.arrival import Arrival, arrive, located
@@ -30,7 +31,7 @@ from getmodules.expected import expected_checksum
 from getmodules.files.staging import Staging
 from getmodules.journey import module_address
 from getmodules.means import Means
-from getmodules.model import Gate, ModuleAddress, Request, Tree, Want
+from getmodules.model import Gate, Request, Tree, Want
 from getmodules.plugins import attributed
 from getmodules.ports import Context
 from getmodules.progress import Phase

@@ -13,10 +13,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from getmodules.addresses.mirrors import Mirrors
+from getmodules.addresses.types import PackageAddress
 from getmodules.deadline import Deadline
 from getmodules.errors import InstallError, OfflineError
 from getmodules.limits import Limits
-from getmodules.mirrors import Mirrors
 from getmodules.model import (
     Archive,
     Blob,
@@ -26,7 +27,6 @@ from getmodules.model import (
     Layers,
     Member,
     Members,
-    PackageAddress,
     Pin,
     Shape,
     Tree,

@@ -11,15 +11,16 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
 
+from getmodules.addresses.core_arguments import parse_checksum
+from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.catalog import Catalog
 from getmodules.detection import detect, is_local
 from getmodules.errors import AddressError
 from getmodules.journey import Journey, module_address
-from getmodules.model import Archive, Blob, Gate, ModuleAddress, PackageAddress, Pin
+from getmodules.model import Archive, Blob, Gate, Pin
 from getmodules.ports import Context
 from getmodules.store.records import PROOF_BYTES, Brought, PinRecord, RefRecord, now
 from getmodules.store.visit import Visit
-from getmodules.treatment import parse_checksum
 from getmodules.util.digest import Digest
 from getmodules.util.redact import redact_address
 from getmodules.util.values import field, replace, valueclass

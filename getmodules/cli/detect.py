@@ -11,7 +11,7 @@ from getmodules.cli.sources import Answer, add_sources, for_each
 from getmodules.util.redact import MASK, is_secret_argument, redact_address
 
 if TYPE_CHECKING:
-    from getmodules.arguments import Arguments
+    from getmodules.addresses.types import Arguments
     from getmodules.detection import Detected
 
 _EPILOG = """\

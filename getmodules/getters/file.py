@@ -13,14 +13,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote
 
+from getmodules.addresses.types import PackageAddress
+from getmodules.addresses.url import check_url
 from getmodules.errors import AddressError, UnsafeContentError
 from getmodules.files.local import read_file, unreadable
 from getmodules.files.private import is_private
 from getmodules.hookspecs import hookimpl
-from getmodules.model import Blob, Members, PackageAddress, Pin, Want
+from getmodules.model import Blob, Members, Pin, Want
 from getmodules.ports import Context, Detector, Getter, Shorthand
 from getmodules.tree import walk
-from getmodules.url import check_url
 from getmodules.util.redact import printable
 from getmodules.util.values import replace
 

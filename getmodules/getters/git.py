@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from getmodules.arguments import Arguments
+from getmodules.addresses.types import Arguments, PackageAddress
+from getmodules.addresses.url import check_url
 from getmodules.errors import AddressError
 from getmodules.hookspecs import hookimpl
-from getmodules.model import Demand, Gate, Members, PackageAddress, Pin, Want
+from getmodules.model import Demand, Gate, Members, Pin, Want
 from getmodules.ports import Context, Getter
-from getmodules.url import check_url
 from getmodules.util.redact import printable
 from getmodules.util.values import replace
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from getmodules.addresses.types import PackageAddress
+from getmodules.addresses.url import check_url
 from getmodules.errors import AddressError
 from getmodules.hookspecs import hookimpl
-from getmodules.model import Blob, Elsewhere, PackageAddress, Pin, Unchanged, Want
+from getmodules.model import Blob, Elsewhere, Pin, Unchanged, Want
 from getmodules.ports import Context, Getter
-from getmodules.url import check_url
 from getmodules.util.values import replace
 
 

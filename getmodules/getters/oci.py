@@ -10,14 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from getmodules.arguments import Arguments
+from getmodules.addresses.types import Arguments, PackageAddress
+from getmodules.addresses.url import Url, check_url
 from getmodules.errors import AddressError
 from getmodules.hookspecs import hookimpl
-from getmodules.model import Blob, Demand, Gate, Layers, PackageAddress, Pin, Want
+from getmodules.model import Blob, Demand, Gate, Layers, Pin, Want
 from getmodules.oci.reference import check_repository, check_version, version_of
 from getmodules.oci.registries import Registries
 from getmodules.ports import Context, Getter
-from getmodules.url import Url, check_url
 from getmodules.util.values import replace
 
 if TYPE_CHECKING:

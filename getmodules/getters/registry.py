@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from getmodules.addresses.types import PackageAddress
+from getmodules.addresses.url import check_url
 from getmodules.errors import AddressError
 from getmodules.hookspecs import hookimpl
-from getmodules.model import Elsewhere, PackageAddress, Pin, Want
+from getmodules.model import Elsewhere, Pin, Want
 from getmodules.ports import Context, Detector, Getter, Shorthand
-from getmodules.url import check_url
 from getmodules.util.values import replace
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ class RegistryGetter:
     version_argument = "version"
 
     def check(self, package: PackageAddress) -> PackageAddress:
+        from getmodules.addresses.versions import Constraint, VersionError
         from getmodules.tfregistry.names import ModuleName
-        from getmodules.versions import Constraint, VersionError
 
         url = check_url(package.url)
         if url.scheme != _SCHEME:
@@ -53,7 +54,7 @@ class RegistryGetter:
         return replace(package, url=str(own), forced=False)
 
     def resolve(self, package: PackageAddress, context: Context) -> Elsewhere:
-        from getmodules.versions import Constraint
+        from getmodules.addresses.versions import Constraint
 
         registry, module = _asked(package, context)
         wanted = package.arguments.get("version")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
+from getmodules.addresses.types import PackageAddress
+from getmodules.addresses.url import Url, check_url
 from getmodules.errors import AddressError
-from getmodules.model import PackageAddress
 from getmodules.ports import Origin
-from getmodules.url import Url, check_url
 from getmodules.util.redact import printable, redact_address
 from getmodules.util.values import field, valueclass
 

@@ -13,11 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from getmodules.addresses.url import check_url
 from getmodules.errors import AddressError
 from getmodules.git.command import Git
 from getmodules.git.environment import REMOTE, environment
 from getmodules.git.remote import Remote
-from getmodules.url import check_url
 
 #: Whoever has neither word in the configuration has no rule, and git need not be asked.
 _WORDS: Final = (b"insteadof", b"include")

@@ -8,9 +8,9 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 
+from getmodules.addresses.url import check_url
 from getmodules.errors import ConfigError
 from getmodules.ports import Credential, Origin
-from getmodules.url import check_url
 from getmodules.util.redact import Secret, printable
 
 TOKEN_PREFIX = "GETMODULES_TOKEN_"

@@ -7,9 +7,9 @@ import re
 from itertools import chain
 from urllib.parse import quote, unquote, unquote_to_bytes
 
+from getmodules.addresses.url import check_url
 from getmodules.errors import AddressError, ConfigError
 from getmodules.net.masking import in_header
-from getmodules.url import check_url
 
 _PROXY = re.compile(
     r"(?P<scheme>https?)://(?:(?P<userinfo>[^/?#]*)@)?(?P<place>[^/?#@]+)(?:[/?#][^@]*)?", re.IGNORECASE

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import chain
 from urllib.parse import urljoin, urlsplit
 
+from getmodules.addresses.url import check_url
 from getmodules.errors import AddressError, FetchError, NetworkError, UnsafeContentError
 from getmodules.net.body import SizedBody
 from getmodules.net.connections import AddressCheck
@@ -20,7 +21,6 @@ from getmodules.net.reach import no_further_in_than
 from getmodules.net.settings import DEFAULT_PORTS
 from getmodules.net.wire import Answer, Wire, shown_host
 from getmodules.ports import Context, Origin
-from getmodules.url import check_url
 from getmodules.util.redact import Secret
 from getmodules.util.values import field, valueclass
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
-from getmodules.mirrors import Mirrors
+from getmodules.addresses.mirrors import Mirrors
 from getmodules.net.proxies import usable
 from getmodules.ports import Origin
 from getmodules.util.redact import Secret

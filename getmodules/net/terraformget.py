@@ -9,8 +9,7 @@ import re
 from collections.abc import Callable
 from urllib.parse import urljoin
 
-from getmodules.address import parse
-from getmodules.detection import unusable
+from getmodules.addresses.grammar import parse, unusable
 from getmodules.errors import AddressError, GetModulesError, UnsafeContentError
 from getmodules.model import Elsewhere
 from getmodules.net.reach import no_further_in_than

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from getmodules.addresses.url import Url
 from getmodules.errors import UnsupportedContentError
 from getmodules.net.terraformget import HTML_TYPES
-from getmodules.url import Url
 
 #: No archive begins in this way: its first bytes are a number, or the name of a file.
 _MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype|!--|\?xml|html|head|body|title|meta|script)", re.IGNORECASE)

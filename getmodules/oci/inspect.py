@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from getmodules.addresses.types import PackageAddress
 from getmodules.errors import AddressError, AuthenticationError, NotFoundError
 from getmodules.limits import METADATA_BYTES, metadata_exceeded
-from getmodules.model import PackageAddress
 from getmodules.oci import artifact
 from getmodules.oci.reference import is_attachment_tag, version_of
 from getmodules.oci.repository import Descriptor, RawManifest, Repository, judged_manifest

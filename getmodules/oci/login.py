@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
+from getmodules.addresses.url import check_url
 from getmodules.errors import (
     AddressError,
     AuthenticationError,
@@ -24,7 +25,6 @@ from getmodules.oci.dockerlogin import DockerLogin, check_login
 from getmodules.oci.reference import check_repository
 from getmodules.oci.registries import Registries, api_location, registry_name
 from getmodules.ports import Context, Credential, Origin
-from getmodules.url import check_url
 from getmodules.util.redact import MASK, Secret, quoted
 from getmodules.util.values import field, valueclass
 

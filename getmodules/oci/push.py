@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from getmodules.addresses.types import PackageAddress
 from getmodules.errors import ConfigError, DigestMismatchError, NotFoundError
 from getmodules.files.local import read_file
-from getmodules.model import Kind, Member, PackageAddress
+from getmodules.model import Kind, Member
 from getmodules.oci.artifact import MODULE_TYPE, parse
 from getmodules.oci.pack import Packed, pack
 from getmodules.oci.reference import published_tag

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from getmodules.arguments import Arguments
+from getmodules.addresses.types import Arguments, PackageAddress
 from getmodules.errors import AddressError
-from getmodules.model import PackageAddress
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 

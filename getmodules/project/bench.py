@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
+from getmodules.addresses.types import ModuleAddress
 from getmodules.batch import Pace
 from getmodules.deadline import Deadline
 from getmodules.detection import detect
@@ -16,7 +17,6 @@ from getmodules.files.durable import shown_path
 from getmodules.files.os_errors import translated
 from getmodules.files.private import PrivateDirectory
 from getmodules.means import Means
-from getmodules.model import ModuleAddress
 from getmodules.project.document import nearest_hint
 from getmodules.project.files import write_file
 from getmodules.project.lockfile import Lock, format_lock, read_lock

@@ -11,12 +11,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from getmodules.addresses.types import ModuleAddress
 from getmodules.archive.outlet import may_select, plain_start
 from getmodules.archive.paths import fold
 from getmodules.detection import local_root
 from getmodules.errors import ConfigError, GetModulesError
 from getmodules.files.staging import Destination
-from getmodules.model import ModuleAddress
 from getmodules.project.bench import Bench
 from getmodules.project.lockfile import Lock
 from getmodules.project.manifest import Manifest, ModuleEntry

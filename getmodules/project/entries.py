@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from getmodules import demands as demanded
-from getmodules.address import join_subdirs, parse
+from getmodules.addresses.grammar import join_subdirs, parse
+from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.batch import Job
 from getmodules.detection import is_local
 from getmodules.errors import ConfigError, GetModulesError
-from getmodules.model import Demand, Gate, ModuleAddress, PackageAddress
+from getmodules.model import Demand, Gate
 from getmodules.project.bench import Bench
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
 from getmodules.project.manifest import Manifest

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 
+from getmodules.addresses.versions import Constraint, VersionError
 from getmodules.archive.paths import fold
 from getmodules.config import registry_from
 from getmodules.demands import of_expectation
@@ -34,7 +35,6 @@ from getmodules.project.names import (
     collision,
 )
 from getmodules.util.values import field, valueclass
-from getmodules.versions import Constraint, VersionError
 
 
 @valueclass

@@ -8,10 +8,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from getmodules.address import parse
+from getmodules.addresses.grammar import parse
+from getmodules.addresses.types import SourceAddress
 from getmodules.archive.paths import fold, is_unportable, member_path
 from getmodules.errors import ConfigError, GetModulesError, UnsafeContentError
-from getmodules.model import SourceAddress
 from getmodules.util.redact import printable, redact_address
 
 MANIFEST_NAME = "getmodules.toml"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from getmodules.addresses.types import PackageAddress
+from getmodules.addresses.versions import Constraint, Version
 from getmodules.batch import Failure, Outcome, ask_all
 from getmodules.errors import GetModulesError
-from getmodules.model import PackageAddress
 from getmodules.project.bench import Bench
 from getmodules.project.entries import strays
 from getmodules.project.lock import current
@@ -16,7 +17,6 @@ from getmodules.project.plan import compare
 from getmodules.project.reports import OutdatedModule, OutdatedReport
 from getmodules.project.selection import version_in, versions_of
 from getmodules.util.values import valueclass
-from getmodules.versions import Constraint, Version
 
 
 def outdated(bench: Bench) -> OutdatedReport:

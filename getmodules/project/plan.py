@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping
 from enum import StrEnum
 
+from getmodules.addresses.versions import Constraint
 from getmodules.errors import LockStaleError
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
 from getmodules.project.manifest import Manifest, ModuleEntry
 from getmodules.project.names import LOCK_NAME
 from getmodules.project.selection import version_in
 from getmodules.util.values import replace, valueclass
-from getmodules.versions import Constraint
 
 Entry = tuple[LockedModule, LockedPackage]
 _SHOWN = 20

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 
+from getmodules.addresses.types import ModuleAddress, PackageAddress
+from getmodules.addresses.versions import Constraint, Version, VersionError
 from getmodules.batch import Failure, Outcome, ask_all
 from getmodules.boundgetter import BoundGetter
 from getmodules.errors import ConfigError, GetModulesError, NotFoundError, OfflineError
 from getmodules.means import Means
-from getmodules.model import ModuleAddress, PackageAddress
 from getmodules.pipeline import reported
 from getmodules.project.bench import Bench
 from getmodules.project.dests import check_own
 from getmodules.project.manifest import ModuleEntry
 from getmodules.util.redact import printable
 from getmodules.util.values import replace, valueclass
-from getmodules.versions import Constraint, Version, VersionError
 from getmodules.workshop import temporary_workshops
 
 _SHOWN = 5

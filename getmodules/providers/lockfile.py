@@ -11,6 +11,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final, NoReturn
 
+from getmodules.addresses.versions import Constraint, Version, VersionError
 from getmodules.errors import AddressError, ConfigError
 from getmodules.limits import MIB
 from getmodules.providers.address import ProviderAddress
@@ -18,7 +19,6 @@ from getmodules.providers.hashes import Hash, in_order
 from getmodules.util.hcl import Block, HclError, Literal, Position, parse_hcl
 from getmodules.util.redact import printable
 from getmodules.util.values import field, valueclass
-from getmodules.versions import Constraint, Version, VersionError
 
 LOCK_FILE_BYTES: Final = 8 * MIB
 

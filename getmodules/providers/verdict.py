@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from enum import Enum
 
+from getmodules.addresses.versions import Version
 from getmodules.providers.dispositions import HashDisposition, HashDispositions
 from getmodules.providers.hashes import Hash
 from getmodules.providers.lockfile import ProviderLock
-from getmodules.versions import Version
 
 
 class Summary(Enum):

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
+from getmodules.addresses.url import check_url
 from getmodules.errors import (
     AuthenticationError,
     CorruptArchiveError,
@@ -26,7 +27,6 @@ from getmodules.net.terraformget import HTML_TYPES
 from getmodules.net.wire import Answer, shown_host
 from getmodules.ports import Context, Credential, Origin
 from getmodules.tfregistry.tokens import token_from, variable_for
-from getmodules.url import check_url
 from getmodules.util.redact import printable
 from getmodules.util.strict_json import StrictJsonError, loads, mapping, optional, string
 from getmodules.util.values import valueclass

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
+from getmodules.addresses.versions import Constraint, Version, VersionError
 from getmodules.errors import CorruptArchiveError, NetworkError, NotFoundError, UnsafeContentError
 from getmodules.model import Elsewhere
 from getmodules.net.terraformget import HEADER, location_in_headers, sent_on, two_locations
@@ -16,7 +17,6 @@ from getmodules.ports import Context
 from getmodules.tfregistry.host import RegistryHost, parsed
 from getmodules.tfregistry.names import ModuleName
 from getmodules.util.strict_json import array_of, mapping, optional, required, string
-from getmodules.versions import Constraint, Version, VersionError
 
 SERVICE = "modules.v1"
 

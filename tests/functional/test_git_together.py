@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from getmodules import Client, OfflineError
-from getmodules.arguments import Argument, Arguments
+from getmodules.addresses.types import Argument, Arguments, PackageAddress
 from getmodules.getters.git import GitGetter
-from getmodules.model import Kind, Members, PackageAddress, Want
+from getmodules.model import Kind, Members, Want
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.ports import Context

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from getmodules import ConfigError
+from getmodules.addresses.versions import Constraint, Version
 from getmodules.providers import (
     Engine,
     Hash,
@@ -28,7 +29,6 @@ from getmodules.providers import (
     write_lock_file,
 )
 from getmodules.providers.lockstore import LOCK_FILE_NAME
-from getmodules.versions import Constraint, Version
 from tests.releases import LINUX, ZIP
 
 SECONDS = 120

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.versions import Constraint, Version
+from getmodules.addresses.versions import Constraint, Version
 from tests.certificates import Authority
 from tests.moduleregistry import MODULE, a_registry
 

@@ -7,6 +7,7 @@ import string
 from hypothesis import given, strategies as st
 
 from getmodules import AddressError, ConfigError, VerificationError
+from getmodules.addresses.versions import Constraint, Version
 from getmodules.providers import (
     Hash,
     HashDisposition,
@@ -19,7 +20,6 @@ from getmodules.providers import (
     parse_lock_file,
     parse_shasums,
 )
-from getmodules.versions import Constraint, Version
 from tests.releases import SHASUMS
 
 # ------------------------------------------------------------------------------------------------- merging

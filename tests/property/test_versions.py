@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from hypothesis import given, strategies as st
 
-from getmodules.versions import Constraint, Operator, Version, VersionError
+from getmodules.addresses.versions import Constraint, Operator, Version, VersionError
 
 _identifier = st.from_regex(r"(0|[1-9][0-9]{0,3}|[a-c-][0-9a-c-]{0,3})", fullmatch=True)
 _identifiers = st.lists(_identifier, max_size=3).map(".".join)

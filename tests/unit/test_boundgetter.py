@@ -168,7 +168,7 @@ def test_versions_that_are_none_are_the_plugins_fault(tags: Any) -> None:
 
 
 def test_the_mirror_is_asked_and_the_original_answers() -> None:
-    from getmodules.mirrors import Mirrors
+    from getmodules.addresses.mirrors import Mirrors
     from getmodules.model import Pin
 
     getter = FakeGetter(pin=lambda package, _: Pin(package=package, id="id-1"))

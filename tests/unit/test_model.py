@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from getmodules import Arguments, Kind, Member, ModuleAddress, PackageAddress, Pin, model as values
-from getmodules.address import parse_query
+from getmodules.addresses.grammar import parse_query
 from getmodules.model import Archive, Entry, MemberPath, Tree
 
 

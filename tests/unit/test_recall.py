@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from getmodules import Blob, Client, ConfigError, Digest, DigestMismatchError, Elsewhere, Unchanged
-from getmodules.arguments import Arguments
+from getmodules.addresses.types import Arguments, PackageAddress
 from getmodules.errors import OfflineError, PluginContractError, VerificationError
-from getmodules.model import Layers, PackageAddress, Pin
+from getmodules.model import Layers, Pin
 from getmodules.ports import Context
 from getmodules.store.records import PROOF_BYTES, Brought, PinRecord, Records
 from getmodules.testing import tar_of

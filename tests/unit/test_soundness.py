@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from getmodules import Blob, Demand, Digest, Gate, LimitExceededError
-from getmodules.address import parse_query
-from getmodules.arguments import Argument, Arguments
-from getmodules.model import PackageAddress
+from getmodules.addresses.grammar import parse_query
+from getmodules.addresses.types import Argument, Arguments, PackageAddress
 from getmodules.soundness import bounded_names, is_sound_blob, is_sound_demand, is_url, reads_back
 from tests.refusals import refusal
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from getmodules import CorruptArchiveError, LimitExceededError, Limits, NotFoundError
+from getmodules.addresses.url import check_url
 from getmodules.git.connection import Connection, connected
 from getmodules.git.fetch import Aim, Budget, Fetcher
 from getmodules.git.objects import Objects
@@ -18,7 +19,6 @@ from getmodules.git.remote import Remote
 from getmodules.git.store import Extent, Store
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
-from getmodules.url import check_url
 from tests.gitrepos import Repository
 from tests.refusals import refusal
 from tests.servers import replying, serving

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from getmodules import Kind, LimitExceededError, NotFoundError, UnsafeContentError
+from getmodules.addresses.url import check_url
 from getmodules.git import members as under_test
 from getmodules.git.fetch import Aim, Budget
 from getmodules.git.members import RepositoryMembers
 from getmodules.git.package import Package, Tools
 from getmodules.git.remote import Remote
 from getmodules.git.walk import Selection
-from getmodules.url import check_url
 from tests.fakes import Notices
 from tests.gitrepos import Gitlink, Link, Program, Repository, lfs_pointer, modules
 from tests.refusals import refusal

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from getmodules import CorruptArchiveError, InstallError, NotFoundError
+from getmodules.addresses.url import check_url
 from getmodules.git.fetch import Aim, Budget, Fetcher
 from getmodules.git.objects import Objects
 from getmodules.git.package import Package, Tools
 from getmodules.git.remote import Remote
 from getmodules.git.store import Store
 from getmodules.git.walk import Selection
-from getmodules.url import check_url
 from tests.gitrepos import Gitlink, Repository
 from tests.refusals import refusal
 from tests.unit.git.stores import a_git

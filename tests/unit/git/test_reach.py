@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from getmodules import InstallError, NetworkError, UnsafeContentError
+from getmodules.addresses.url import check_url
 from getmodules.deadline import Deadline
 from getmodules.git.reach import Reach, reach, too_far_in
 from getmodules.git.remote import Remote
 from getmodules.net.network import ClientNetwork
 from getmodules.net.reach import no_further_in
 from getmodules.net.settings import NetSettings
-from getmodules.url import check_url
 from tests.refusals import refusal
 from tests.unit.git.stores import a_git
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from getmodules import AddressError
+from getmodules.addresses.url import check_url
 from getmodules.git.remote import Remote
 from getmodules.ports import Origin
-from getmodules.url import check_url
 from tests.refusals import refusal
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from getmodules.addresses.url import check_url
 from getmodules.git.command import Git
 from getmodules.git.environment import REMOTE, environment
 from getmodules.git.remote import Remote
 from getmodules.git.rewriting import leads_to_ssh, place_settings, rewritten, with_own_login
-from getmodules.url import check_url
 from tests.unit.git.stores import a_git
 
 RULE = '[url "{}"]\n\tinsteadOf = https://h/\n'

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from getmodules import CorruptArchiveError, NotFoundError, UnsafeContentError
+from getmodules.addresses.url import check_url
 from getmodules.git.command import Git
 from getmodules.git.remote import Remote
 from getmodules.git.store import Extent, Store
 from getmodules.git.submodules import Submodules
-from getmodules.url import check_url
 from tests.contexts import a_context
 from tests.gitrepos import modules
 from tests.refusals import refusal

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from getmodules import Credential, Origin, Secret
+from getmodules.addresses.url import check_url
 from getmodules.net.access import Access, access_to, secret_arguments
 from getmodules.net.settings import NetSettings
-from getmodules.url import check_url
 from tests.contexts import a_context
 
 URL = "https://h.example/a.zip"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from getmodules.addresses.url import check_url
 from getmodules.net.webpages import git_spelling, is_page, page_instead
-from getmodules.url import check_url
 from tests.fakes import ZIP
 
 

@@ -20,7 +20,7 @@ from getmodules import (
     UnsafeContentError,
     UnsupportedContentError,
 )
-from getmodules.address import parse
+from getmodules.addresses.grammar import parse
 from getmodules.model import Shape, Unchanged
 from getmodules.net.network import ClientNetwork
 from getmodules.net.websource import WebSource

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.arguments import Arguments
+from getmodules.addresses.types import Arguments, PackageAddress
 from getmodules.errors import AddressError, AuthenticationError, CorruptArchiveError, DigestMismatchError, NotFoundError
-from getmodules.model import PackageAddress
 from getmodules.oci import inspect as inspecting
 from getmodules.oci.inspect import inspect, tags
 from getmodules.oci.repository import OCI_MANIFEST, Descriptor, RawManifest

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from getmodules.address import AddressError
+from getmodules.addresses.grammar import AddressError
 from getmodules.catalog import build
 from getmodules.errors import (
     AuthenticationError,

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from getmodules import AddressError
-from getmodules.address import parse_query
+from getmodules.addresses.grammar import parse_query
 from getmodules.oci.reference import MAX_NAME, check_repository, check_tag, check_version, parse_digest
 from tests.refusals import refusal
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from getmodules import ConfigError
-from getmodules.mirrors import Mirrors
+from getmodules.addresses.mirrors import Mirrors
 from getmodules.net.settings import NetSettings
 from getmodules.project import hosts as subject
 from getmodules.project.manifest import parse_manifest

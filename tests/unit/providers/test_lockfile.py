@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from getmodules import ConfigError
+from getmodules.addresses.versions import Constraint, Version
 from getmodules.providers import (
     Engine,
     Hash,
@@ -17,7 +18,6 @@ from getmodules.providers import (
     parse_lock_file,
 )
 from getmodules.providers.lockfile import LOCK_FILE_BYTES
-from getmodules.versions import Constraint, Version
 from tests.refusals import refusal
 from tests.releases import ADDRESS, PRIVATE_ADDRESS, cases
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from getmodules import ConfigError, GetModulesError, InstallError
+from getmodules.addresses.versions import Version
 from getmodules.providers import Engine, LockFile, ProviderLock, format_lock_file, read_lock_file, write_lock_file
-from getmodules.versions import Version
 from tests.refusals import refusal
 from tests.releases import ADDRESS
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from getmodules import DigestMismatchError, GetModulesError, SignatureError, VerificationError
+from getmodules.addresses.versions import Version
 from getmodules.providers import (
     ArchiveChecksum,
     Hash,
@@ -27,7 +28,6 @@ from getmodules.providers import (
 )
 from getmodules.providers.hashes import zip_hash
 from getmodules.providers.reports import Report
-from getmodules.versions import Version
 from tests.refusals import refusal
 from tests.releases import (
     ADDRESS,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from getmodules.addresses.versions import Version
 from getmodules.providers import (
     Hash,
     HashDisposition,
@@ -18,7 +19,6 @@ from getmodules.providers import (
     hashes_to_lock,
     summarize,
 )
-from getmodules.versions import Version
 from tests.releases import ADDRESS, cases
 
 CASES = cases("hash_dispositions.json")["cases"]

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from getmodules.addresses.types import PackageAddress
+from getmodules.addresses.versions import Constraint, Version
 from getmodules.errors import NotFoundError, UnsafeContentError
 from getmodules.getters.registry import RegistryGetter
-from getmodules.model import PackageAddress, Pin
+from getmodules.model import Pin
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.ports import Credential
@@ -17,7 +19,6 @@ from getmodules.tfregistry.host import RegistryHost
 from getmodules.tfregistry.modules import ModuleRegistry
 from getmodules.tfregistry.names import ModuleName
 from getmodules.util.redact import Secret
-from getmodules.versions import Constraint, Version
 from tests.contexts import a_context
 from tests.moduleregistry import MODULE, ModuleRegistry as Server, Reply, a_registry, document, versions
 from tests.refusals import refusal, words_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from getmodules.arguments import Arguments
+from getmodules.addresses.types import Arguments
 from getmodules.errors import AddressError
 from getmodules.util.digest import BY_LENGTH, Digest
 from getmodules.util.redact import printable
@@ -89,3 +89,7 @@ def _is_digest(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+#: Arguments that the core itself understands, whatever the getter.
+CORE_ARGUMENTS = ("archive", "checksum", "filename")

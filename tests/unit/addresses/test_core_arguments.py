@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from getmodules import AddressError, Digest
-from getmodules.address import parse_query
-from getmodules.treatment import Treatment, parse_checksum
+from getmodules.addresses.core_arguments import Treatment, parse_checksum
+from getmodules.addresses.grammar import parse_query
 from tests.refusals import refusal
 
 FORMATS = ("tar", "tar.gz", "tgz", "zip")

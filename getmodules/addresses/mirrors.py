@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Self
 
+from getmodules.addresses.types import PackageAddress
+from getmodules.addresses.url import check_url
 from getmodules.errors import AddressError, ConfigError
-from getmodules.model import PackageAddress
-from getmodules.url import check_url
 from getmodules.util.redact import printable, redact_address
 from getmodules.util.values import field, replace, valueclass
 

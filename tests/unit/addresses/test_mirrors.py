@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from getmodules import Client, ConfigError, PackageAddress
-from getmodules.mirrors import Mirrors
+from getmodules.addresses.mirrors import Mirrors
 from getmodules.net.settings import NetSettings
 from tests.fakes import FakeGetter, FakePlugin, a_pin, blob, zip_of
 from tests.refusals import refusal, words_of

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from getmodules import AddressError, url
-from getmodules.url import check_url
+from getmodules import AddressError
+from getmodules.addresses import url
+from getmodules.addresses.url import check_url
 from tests.refusals import refusal
 
 

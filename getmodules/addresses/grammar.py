@@ -5,7 +5,7 @@
     source = [ force "::" ] body [ "//" subdir ] [ "?" query ]
 
 :func:`parse` takes apart what the user typed, before anything is known about schemes; a body that is URL-like
-is judged by :mod:`getmodules.url`.
+is judged by :mod:`getmodules.addresses.url`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote, unquote_to_bytes
 
-from getmodules.arguments import Argument, Arguments
-from getmodules.errors import AddressError
-from getmodules.model import SourceAddress
-from getmodules.url import BAD_ESCAPE, CHARACTER_HINTS, SCHEME, URL, leads_out
+from getmodules.addresses.types import Argument, Arguments, SourceAddress
+from getmodules.addresses.url import BAD_ESCAPE, CHARACTER_HINTS, SCHEME, URL, leads_out
+from getmodules.errors import AddressError, UnsafeContentError
 from getmodules.util.redact import printable, redact_address
 
 #: Room for an RSA key in ``sshkey=``, not for a flood.
@@ -161,3 +160,12 @@ def _decode(text: str, what: str, *, strict: bool = False) -> str:
 
 def _ascii(text: str) -> str:
     return text if text.isascii() else "".join(c if c.isascii() else quote(c) for c in text)
+
+
+def unusable(location: str, error: AddressError) -> UnsafeContentError:
+    """For what a server named, and is no address."""
+    return UnsafeContentError(
+        f"the server sent us on to an address that cannot be used: {error.message}",
+        part="elsewhere",
+        address=printable(redact_address(location), 500),
+    )

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from getmodules.versions import Constraint, Version, VersionError
+from getmodules.addresses.versions import Constraint, Version, VersionError
 
 #: From the specification of semver 2.0, and around it: each comes before the next.
 IN_ORDER = [

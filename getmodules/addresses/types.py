@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Self
 from urllib.parse import quote
 
 from getmodules.util.redact import redact_address
-from getmodules.util.values import valueclass
+from getmodules.util.values import replace, valueclass
 
 
 class Argument(NamedTuple):
@@ -64,3 +64,61 @@ NO_ARGUMENTS = Arguments()
 
 def _redacted(query: str) -> str:
     return redact_address(f"?{query}").removeprefix("?")
+
+
+#: What a subdirectory keeps unescaped in an address: all that a URL path may hold, and what globs need.
+_SUBDIR_SAFE = "/!$&'()*+,;=:@[]~^{}|"
+
+
+@valueclass
+class ModuleAddress:
+    """A package and the directory in it that is wanted. ``str()`` is canonical, ``display()`` redacted."""
+
+    package: PackageAddress
+    subdir: str = ""
+
+    def __str__(self) -> str:
+        package = self.package
+        force = f"{package.getter}::" if package.forced else ""
+        subdir = f"//{quote(self.subdir, safe=_SUBDIR_SAFE)}" if self.subdir else ""
+        query = f"?{package.arguments.query}" if package.arguments else ""
+        return f"{force}{package.url}{subdir}{query}"
+
+    def __repr__(self) -> str:
+        return f"ModuleAddress({self.display()!r})"
+
+    def display(self) -> str:
+        return redact_address(str(self))
+
+
+@valueclass
+class PackageAddress:
+    """The unit of fetching, caching and de-duplicating: a getter, a URL without query, and arguments."""
+
+    getter: str
+    url: str
+    arguments: Arguments = NO_ARGUMENTS
+    #: Whether the getter is written in front (``git::https://…``).
+    forced: bool = False
+
+    def __str__(self) -> str:
+        return str(ModuleAddress(package=self))
+
+    def __repr__(self) -> str:
+        return f"PackageAddress({self.display()!r})"
+
+    def display(self) -> str:
+        return redact_address(str(self))
+
+    def with_arguments(self, arguments: Arguments) -> Self:
+        return self if arguments == self.arguments else replace(self, arguments=arguments)
+
+
+@valueclass
+class SourceAddress:
+    """What the user typed, taken apart; nothing is known yet about schemes."""
+
+    force: str | None
+    body: str
+    subdir: str
+    arguments: Arguments

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from getmodules import AddressError
-from getmodules.address import MAX_LENGTH, clean_subdir, join_subdirs, parse, parse_query
-from getmodules.model import SourceAddress
+from getmodules.addresses.grammar import MAX_LENGTH, clean_subdir, join_subdirs, parse, parse_query
+from getmodules.addresses.types import SourceAddress
 from tests.refusals import refusal, words_of
 
 

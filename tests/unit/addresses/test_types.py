@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from getmodules import Arguments
-from getmodules.address import parse_query
+from getmodules.addresses.grammar import parse_query
 
 
 def test_arguments_are_a_mapping_that_remembers() -> None:
