@@ -49,9 +49,9 @@ from benchmarks.harness import (
 )
 from benchmarks.processes import DELAY_SECONDS, GETMODULES, delayed, peak_memory, run, tool
 from benchmarks.terraform import terraform_get
+from getmodules.api.model import Blob, Pin, Shape
 from getmodules.files.download_file import Arriving
 from getmodules.getters.http import HttpGetter
-from getmodules.model import Blob, Pin, Shape
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.spool import spool

@@ -50,13 +50,11 @@ from benchmarks.harness import (
     workplace,
 )
 from benchmarks.processes import run
+from getmodules.api.limits import Deadline, Limits
+from getmodules.api.model import Archive, Members
+from getmodules.api.ports import Context, Progress
 from getmodules.archive.formats import getmodules_unpackers
 from getmodules.archive.writer import Outlet, write_members
-from getmodules.deadline import Deadline
-from getmodules.limits import Limits
-from getmodules.model import Archive, Members
-from getmodules.ports import Context
-from getmodules.progress import Progress
 
 ISAL, ZLIB = "ours, isal", "ours, zlib"
 _SEED = 20240607

@@ -53,27 +53,35 @@ if TYPE_CHECKING:
         ModuleAddress as ModuleAddress,
         PackageAddress as PackageAddress,
     )
-    from getmodules.batch import Failure as Failure, Pace as Pace
-    from getmodules.client import Client as Client, StrPath
-    from getmodules.hashing import hash_file as hash_file, hash_tree as hash_tree, hash_zip as hash_zip
-    from getmodules.hookspecs import hookimpl as hookimpl
-    from getmodules.limits import Limits as Limits
-    from getmodules.model import (
+    from getmodules.api.hookspecs import hookimpl as hookimpl
+    from getmodules.api.limits import Limits as Limits
+    from getmodules.api.model import (
         Blob as Blob,
         Demand as Demand,
         Elsewhere as Elsewhere,
         Evidence as Evidence,
         Gate as Gate,
+        Installed as Installed,
         Kind as Kind,
         Member as Member,
         Members as Members,
         Pin as Pin,
+        Resolved as Resolved,
         Unchanged as Unchanged,
         Want as Want,
     )
+    from getmodules.api.ports import (
+        Context as Context,
+        Credential as Credential,
+        Origin as Origin,
+        Phase as Phase,
+        Progress as Progress,
+        Shorthand as Shorthand,
+    )
+    from getmodules.batch import Failure as Failure, Pace as Pace
+    from getmodules.client import Client as Client, StrPath
+    from getmodules.hashing import hash_file as hash_file, hash_tree as hash_tree, hash_zip as hash_zip
     from getmodules.oci.results import Inspected as Inspected, Pushed as Pushed, Referrer as Referrer
-    from getmodules.ports import Context as Context, Credential as Credential, Origin as Origin, Shorthand as Shorthand
-    from getmodules.progress import Phase as Phase, Progress as Progress
     from getmodules.project.reports import (
         CheckReport as CheckReport,
         FailuresError as FailuresError,
@@ -82,7 +90,6 @@ if TYPE_CHECKING:
         OutdatedReport as OutdatedReport,
         VerifyReport as VerifyReport,
     )
-    from getmodules.results import Installed as Installed, Resolved as Resolved
     from getmodules.tree import members_of as members_of
     from getmodules.util.digest import Digest as Digest
     from getmodules.util.redact import Secret as Secret
@@ -94,47 +101,47 @@ logging.getLogger("getmodules").addHandler(logging.NullHandler())
 #: The module of each other public name; it is imported when the name is first used, so that importing costs little.
 _HOME_OF = {
     "Arguments": "getmodules.addresses.types",
-    "Blob": "getmodules.model",
+    "Blob": "getmodules.api.model",
     "CheckReport": "getmodules.project.reports",
     "Client": "getmodules.client",
-    "Context": "getmodules.ports",
-    "Credential": "getmodules.ports",
-    "Demand": "getmodules.model",
+    "Context": "getmodules.api.ports",
+    "Credential": "getmodules.api.ports",
+    "Demand": "getmodules.api.model",
     "Digest": "getmodules.util.digest",
-    "Elsewhere": "getmodules.model",
-    "Evidence": "getmodules.model",
+    "Elsewhere": "getmodules.api.model",
+    "Evidence": "getmodules.api.model",
     "Failure": "getmodules.batch",
     "FailuresError": "getmodules.project.reports",
-    "Gate": "getmodules.model",
+    "Gate": "getmodules.api.model",
     "hash_file": "getmodules.hashing",
     "hash_tree": "getmodules.hashing",
     "hash_zip": "getmodules.hashing",
-    "hookimpl": "getmodules.hookspecs",
+    "hookimpl": "getmodules.api.hookspecs",
     "Inspected": "getmodules.oci.results",
-    "Installed": "getmodules.results",
+    "Installed": "getmodules.api.model",
     "InstallReport": "getmodules.project.reports",
-    "Kind": "getmodules.model",
-    "Limits": "getmodules.limits",
+    "Kind": "getmodules.api.model",
+    "Limits": "getmodules.api.limits",
     "LockReport": "getmodules.project.reports",
-    "Member": "getmodules.model",
-    "Members": "getmodules.model",
+    "Member": "getmodules.api.model",
+    "Members": "getmodules.api.model",
     "members_of": "getmodules.tree",
     "ModuleAddress": "getmodules.addresses.types",
-    "Origin": "getmodules.ports",
+    "Origin": "getmodules.api.ports",
     "OutdatedReport": "getmodules.project.reports",
     "Pace": "getmodules.batch",
     "PackageAddress": "getmodules.addresses.types",
-    "Phase": "getmodules.progress",
-    "Pin": "getmodules.model",
-    "Progress": "getmodules.progress",
+    "Phase": "getmodules.api.ports",
+    "Pin": "getmodules.api.model",
+    "Progress": "getmodules.api.ports",
     "Pushed": "getmodules.oci.results",
     "Referrer": "getmodules.oci.results",
-    "Resolved": "getmodules.results",
+    "Resolved": "getmodules.api.model",
     "Secret": "getmodules.util.redact",
-    "Shorthand": "getmodules.ports",
-    "Unchanged": "getmodules.model",
+    "Shorthand": "getmodules.api.ports",
+    "Unchanged": "getmodules.api.model",
     "VerifyReport": "getmodules.project.reports",
-    "Want": "getmodules.model",
+    "Want": "getmodules.api.model",
 }
 
 

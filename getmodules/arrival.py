@@ -8,9 +8,7 @@ from functools import partial
 from getmodules import demands as demanded
 from getmodules.addresses.grammar import join_subdirs
 from getmodules.addresses.types import PackageAddress
-from getmodules.content import Content
-from getmodules.journey import Journey, resolve
-from getmodules.model import (
+from getmodules.api.model import (
     Archive,
     Blob,
     Demand,
@@ -24,8 +22,9 @@ from getmodules.model import (
     Unchanged,
     Want,
 )
-from getmodules.ports import Context, Fetched
-from getmodules.progress import Phase
+from getmodules.api.ports import Context, Fetched, Phase
+from getmodules.content import Content
+from getmodules.journey import Journey, resolve
 from getmodules.recall import Known, Recall
 from getmodules.util.values import replace, valueclass
 

@@ -17,11 +17,10 @@ from typing import Generic, TypeVar
 
 from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.addresses.url import check_url
+from getmodules.api.model import Demand, Installed, Request, Resolved, Want
 from getmodules.errors import GetModulesError
 from getmodules.means import Means
-from getmodules.model import Demand, Request, Want
 from getmodules.pipeline import install_each, resolve_address
-from getmodules.results import Installed, Resolved
 from getmodules.util.values import field, valueclass
 
 T = TypeVar("T")

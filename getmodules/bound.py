@@ -10,17 +10,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
-from getmodules.model import (
-    Archive,
-    Gate,
-    Member,
-    Members,
-    Pin,
-    Tree,
-)
+from getmodules.api.model import Archive, Gate, Member, Members, Pin, Tree
+from getmodules.api.ports import Context, Credential, Origin, Progress, Shorthand
 from getmodules.plugins import Plugin
-from getmodules.ports import Context, Credential, Origin, Shorthand
-from getmodules.progress import Progress
 from getmodules.util.redact import Secret
 from getmodules.util.values import valueclass
 

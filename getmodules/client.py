@@ -11,21 +11,19 @@ from typing import TYPE_CHECKING, Self
 
 from getmodules import catalog, demands, detection
 from getmodules.addresses.types import ModuleAddress, PackageAddress
+from getmodules.api.limits import Limits
+from getmodules.api.model import Installed, Request, Resolved, Want
+from getmodules.api.ports import Context, Progress
 from getmodules.config import limits_from, registry_from, selection_from
 from getmodules.errors import AddressError
 from getmodules.files.os_errors import install_error
 from getmodules.files.private import PrivateDirectories, Sweeper
-from getmodules.limits import Limits
 from getmodules.means import Means
-from getmodules.model import Request, Want
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.pipeline import install, reported, resolve_address
 from getmodules.plugins import check_named, load, tell_broken
-from getmodules.ports import Context
-from getmodules.progress import Progress
 from getmodules.projects import Projects
-from getmodules.results import Installed, Resolved
 from getmodules.store.home import Home, directory_from, open_home
 from getmodules.turns import Turns
 from getmodules.util.redact import printable, redact_address

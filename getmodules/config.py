@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from getmodules.addresses.url import check_url
+from getmodules.api.limits import Limits
 from getmodules.errors import AddressError, ConfigError
-from getmodules.limits import Limits
 from getmodules.plugins import Selection
 from getmodules.util.redact import printable, redact_address
 

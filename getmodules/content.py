@@ -12,6 +12,8 @@ from pathlib import Path
 
 from getmodules import demands as demanded
 from getmodules.addresses.core_arguments import Treatment
+from getmodules.api.model import Archive, Blob, Demand, Evidence, Gate, Kind, Layers, Member, Members
+from getmodules.api.ports import Context, Phase
 from getmodules.archive.layers import merged
 from getmodules.archive.refusals import FORMATS, HEAD_BYTES, looks_like
 from getmodules.archive.source import opened, pieces
@@ -32,10 +34,7 @@ from getmodules.expected import expected_checksum, servers_checksums
 from getmodules.files.os_errors import translated
 from getmodules.guard import Guarded
 from getmodules.journey import Journey
-from getmodules.model import Archive, Blob, Demand, Evidence, Gate, Kind, Layers, Member, Members
 from getmodules.plugins import Plugin, attributed
-from getmodules.ports import Context
-from getmodules.progress import Phase
 from getmodules.spool import OWN_ALGORITHM, checked_size, spool, with_digests
 from getmodules.store.visit import Visit
 from getmodules.util.digest import Digest

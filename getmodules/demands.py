@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from getmodules.api.model import Archive, Demand, Evidence, Gate, Pin, Tree
+from getmodules.api.ports import Context
 from getmodules.bound import BoundVerifier
 from getmodules.errors import ConfigError, DigestMismatchError, LockMismatchError, VerificationError
-from getmodules.model import Archive, Demand, Evidence, Gate, Pin, Tree
-from getmodules.ports import Context
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 

@@ -13,12 +13,12 @@ from getmodules.addresses.core_arguments import CHECKSUM_FILE, CORE_ARGUMENTS, p
 from getmodules.addresses.grammar import is_url_like, join_subdirs, merge_arguments, parse, unusable
 from getmodules.addresses.types import Arguments, ModuleAddress, PackageAddress, SourceAddress
 from getmodules.addresses.url import check_url
+from getmodules.api.ports import Shorthand
 from getmodules.archive.paths import member_path
 from getmodules.bound import BoundDetector
 from getmodules.catalog import Catalog
 from getmodules.errors import AddressError, GetModulesError, UnsafeContentError
 from getmodules.plugins import Plugin
-from getmodules.ports import Shorthand
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable, redact_address
 from getmodules.util.values import replace, valueclass

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from getmodules.api.model import Kind, Member
 from getmodules.errors import GetModulesError, PluginContractError
 from getmodules.files.local import LocalFile
-from getmodules.model import Kind, Member
 from getmodules.util.redact import printable, redact
 
 T = TypeVar("T")

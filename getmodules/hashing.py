@@ -8,14 +8,12 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from getmodules.deadline import Deadline
+from getmodules.api.limits import Deadline, Limits
+from getmodules.api.model import Archive, Kind, Member
+from getmodules.api.ports import Context, Progress
 from getmodules.dirhash import Named, link_to_directory_digest, tree_scheme
 from getmodules.errors import UnsafeContentError
 from getmodules.files.local import read_file, unreadable
-from getmodules.limits import Limits
-from getmodules.model import Archive, Kind, Member
-from getmodules.ports import Context
-from getmodules.progress import Progress
 from getmodules.tree import walk
 from getmodules.util.redact import printable
 

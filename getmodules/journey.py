@@ -13,14 +13,13 @@ from getmodules.addresses.core_arguments import CORE_ARGUMENTS, Treatment, parse
 from getmodules.addresses.grammar import join_subdirs, merge_arguments
 from getmodules.addresses.types import Arguments, ModuleAddress, PackageAddress
 from getmodules.addresses.url import check_url
+from getmodules.api.model import Demand, Elsewhere, Pin, Shape
+from getmodules.api.ports import Context, Phase
 from getmodules.boundgetter import BoundGetter
 from getmodules.catalog import Catalog
 from getmodules.detection import detect_elsewhere
 from getmodules.errors import AddressError, FetchError, GetModulesError, UnsafeContentError
-from getmodules.model import Demand, Elsewhere, Pin, Shape
 from getmodules.plugins import attributed
-from getmodules.ports import Context
-from getmodules.progress import Phase
 from getmodules.util.digest import Digest
 from getmodules.util.values import replace, valueclass
 

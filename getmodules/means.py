@@ -8,19 +8,17 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from getmodules.addresses.types import PackageAddress
+from getmodules.api.limits import Deadline, Limits
+from getmodules.api.ports import Context, Credential, Network, NoNetwork, Origin, Progress
 from getmodules.bound import first_credential
 from getmodules.catalog import Catalog
 from getmodules.content import Content
-from getmodules.deadline import Deadline
 from getmodules.detection import is_local
 from getmodules.errors import InstallError
 from getmodules.files.private import PrivateDirectories, Sweeper
-from getmodules.limits import Limits
 from getmodules.net.credentials import from_environment
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
-from getmodules.ports import Context, Credential, Network, NoNetwork, Origin
-from getmodules.progress import Progress
 from getmodules.store.home import Home
 from getmodules.store.visit import Trouble, Visit
 from getmodules.turns import Turns

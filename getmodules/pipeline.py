@@ -20,6 +20,8 @@ from typing import NamedTuple
 from getmodules import demands as demanded
 from getmodules.addresses.grammar import join_subdirs
 from getmodules.addresses.types import ModuleAddress
+from getmodules.api.model import Gate, Installed, Request, Resolved, Tree, Want
+from getmodules.api.ports import Context, Phase
 from getmodules.archive.outlet import Outlet
 from getmodules.archive.writer import write_members
 from getmodules.arrival import Arrival, arrive, located
@@ -31,13 +33,9 @@ from getmodules.expected import expected_checksum
 from getmodules.files.staging import Staging
 from getmodules.journey import module_address
 from getmodules.means import Means
-from getmodules.model import Gate, Request, Tree, Want
 from getmodules.plugins import attributed
-from getmodules.ports import Context
-from getmodules.progress import Phase
 from getmodules.recall import Recall
 from getmodules.reporting import Reporting
-from getmodules.results import Installed, Resolved
 from getmodules.util.values import replace
 from getmodules.workshop import Workshops, temporary_workshops
 

@@ -183,7 +183,7 @@ def _import(value: str) -> object:
 def _load_one(plugin: Plugin, produce: Callable[[], object]) -> Plugin:
     import pluggy
 
-    from getmodules import hookspecs
+    from getmodules.api import hookspecs
 
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from getmodules.limits import Limits
-from getmodules.progress import Progress
+from getmodules.api.limits import Limits
+from getmodules.api.ports import Progress
 
 if TYPE_CHECKING:
     import os

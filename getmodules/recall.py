@@ -13,12 +13,12 @@ from types import MappingProxyType
 
 from getmodules.addresses.core_arguments import parse_checksum
 from getmodules.addresses.types import ModuleAddress, PackageAddress
+from getmodules.api.model import Archive, Blob, Gate, Pin
+from getmodules.api.ports import Context
 from getmodules.catalog import Catalog
 from getmodules.detection import detect, is_local
 from getmodules.errors import AddressError
 from getmodules.journey import Journey, module_address
-from getmodules.model import Archive, Blob, Gate, Pin
-from getmodules.ports import Context
 from getmodules.store.records import PROOF_BYTES, Brought, PinRecord, RefRecord, now
 from getmodules.store.visit import Visit
 from getmodules.util.digest import Digest

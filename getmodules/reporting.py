@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
-from getmodules.progress import Phase, Progress
+from getmodules.api.ports import Phase, Progress
 from getmodules.turns import Turns
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from getmodules.addresses.grammar import parse, parse_query
 from getmodules.addresses.types import Argument, PackageAddress
 from getmodules.addresses.url import check_url
+from getmodules.api.limits import METADATA_BYTES, metadata_exceeded
+from getmodules.api.model import Demand, Gate
 from getmodules.errors import AddressError
-from getmodules.limits import METADATA_BYTES, metadata_exceeded
-from getmodules.model import Demand, Gate
 from getmodules.util.digest import Digest
 
 #: Of a source's own words about what it sent: an entity tag, a time.

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from functools import partial
 
+from getmodules.api.model import FEW_BYTES, Archive, Blob
+from getmodules.api.ports import Context
 from getmodules.errors import DigestMismatchError, GetModulesError, LimitExceededError, NetworkError
 from getmodules.files.download_file import Arriving
 from getmodules.files.os_errors import translated
-from getmodules.model import FEW_BYTES, Archive, Blob
-from getmodules.ports import Context
 from getmodules.util.digest import Digest
 from getmodules.util.values import replace
 from getmodules.util.worker import Worker

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+from getmodules.api.model import Kind, Member, Members
 from getmodules.files.local import LocalFile, unreadable, unreadable_below
 from getmodules.files.opening import directory_below, split
-from getmodules.model import Kind, Member, Members
 
 
 def members_of(path: str | os.PathLike[str]) -> Members:

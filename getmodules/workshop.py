@@ -13,8 +13,8 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 
+from getmodules.api.ports import Context
 from getmodules.files.os_errors import ANOTHER_TMPDIR, translated
-from getmodules.ports import Context
 from getmodules.store.visit import Visit
 
 _TICK_SECONDS = 0.1

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from getmodules import GetModulesError
+from getmodules.api.limits import Limits
+from getmodules.api.model import Archive, Member, Members, Tree
+from getmodules.api.ports import Context, Unpacker
 from getmodules.archive.formats import getmodules_unpackers
 from getmodules.archive.writer import Outlet, write_members
-from getmodules.limits import Limits
-from getmodules.model import Archive, Member, Members, Tree
-from getmodules.ports import Context, Unpacker
 from tests.contexts import a_context
 from tests.refusals import refusal
 from tests.snapshots import snapshot

@@ -7,11 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from getmodules.deadline import Deadline
+from getmodules.api.limits import Deadline, Limits
+from getmodules.api.ports import Context, Progress
 from getmodules.files.private import PrivateDirectories
-from getmodules.limits import Limits
-from getmodules.ports import Context
-from getmodules.progress import Progress
 from getmodules.store.visit import Visit
 from getmodules.util.values import replace
 from getmodules.workshop import Workshops

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from getmodules.hookspecs import hookimpl
-from getmodules.model import Archive, Member
-from getmodules.ports import Context, Unpacker
+from getmodules.api.hookspecs import hookimpl
+from getmodules.api.model import Archive, Member
+from getmodules.api.ports import Context, Unpacker
 from getmodules.util.values import valueclass
 
 

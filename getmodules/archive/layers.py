@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from getmodules.api.limits import METADATA_BYTES, Limits, metadata_exceeded
+from getmodules.api.model import Kind, Member
 from getmodules.archive.paths import member_path
 from getmodules.errors import UnsafeContentError
-from getmodules.limits import METADATA_BYTES, Limits, metadata_exceeded
-from getmodules.model import Kind, Member
 from getmodules.util.redact import printable
 
 _WHITEOUT = ".wh."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from getmodules.api.model import Kind
 from getmodules.errors import UnsafeContentError
-from getmodules.model import Kind
 from getmodules.util.redact import printable
 
 #: As many links as Linux follows on the way to one file.

@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 from itertools import islice, takewhile
 from pathlib import Path
 
+from getmodules.api.model import MemberPath
 from getmodules.errors import SubdirectoryNotFoundError
-from getmodules.model import MemberPath
 from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
 

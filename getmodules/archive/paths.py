@@ -1,4 +1,4 @@
-"""The only maker of :data:`~getmodules.model.MemberPath`.
+"""The only maker of :data:`~getmodules.api.model.MemberPath`.
 
 A name from a package becomes a path only here: relative, of clean components, free of anything that two
 systems could read differently, and unlike every other name in the package. What cannot exist everywhere
@@ -14,9 +14,9 @@ import unicodedata
 from collections.abc import Iterator
 from typing import ClassVar
 
+from getmodules.api.limits import METADATA_BYTES, Limits, metadata_exceeded
+from getmodules.api.model import MemberPath
 from getmodules.errors import UnsafeContentError
-from getmodules.limits import METADATA_BYTES, Limits, metadata_exceeded
-from getmodules.model import MemberPath
 from getmodules.util.redact import printable
 
 #: Whether two names that differ in case, or a trailing dot, are one file here.

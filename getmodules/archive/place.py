@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 
+from getmodules.api.limits import RATIO_FREE_BYTES
+from getmodules.api.model import Entry, Kind, MemberPath, Tree, new_tuple
+from getmodules.api.ports import Context
 from getmodules.archive.ground import Ground
 from getmodules.archive.links import LinkWalk
 from getmodules.archive.outlet import Outlet, Selection
 from getmodules.archive.pace import Pace
 from getmodules.dirhash import h1, link_to_directory_digest
 from getmodules.errors import LimitExceededError
-from getmodules.limits import RATIO_FREE_BYTES
-from getmodules.model import Entry, Kind, MemberPath, Tree, new_tuple
-from getmodules.ports import Context
 from getmodules.util.redact import printable
 from getmodules.util.worker import Worker
 

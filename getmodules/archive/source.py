@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
+from getmodules.api.model import Archive
 from getmodules.archive.refusals import corrupt
 from getmodules.errors import FetchError
-from getmodules.model import Archive
 
 _WINDOW_BYTES = 1 << 20
 #: Small beside what decoders give at once: what they hand back unused is copied each time.

@@ -13,14 +13,14 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 from zlib import adler32 as _adler32
 
+from getmodules.api.limits import metadata_exceeded
+from getmodules.api.model import Archive, Kind, Member
+from getmodules.api.ports import Context
 from getmodules.archive.codecs import codec, decode_all
 from getmodules.archive.paths import decode_name
 from getmodules.archive.refusals import ambiguous, corrupt, not_this, unsupported
 from getmodules.archive.source import opened, pieces
 from getmodules.archive.tarextensions import EXTENSION_BYTES, SPARSE_HINT, Extensions
-from getmodules.limits import metadata_exceeded
-from getmodules.model import Archive, Kind, Member
-from getmodules.ports import Context
 from getmodules.util.redact import printable
 
 BLOCK = 512

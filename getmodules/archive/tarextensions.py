@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from getmodules.api.limits import metadata_exceeded
 from getmodules.archive.refusals import ambiguous, corrupt, unsupported
-from getmodules.limits import metadata_exceeded
 
 SPARSE_HINT = "pack it again: with GNU tar without --sparse, with bsdtar with --no-read-sparse"
 

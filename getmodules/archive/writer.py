@@ -12,14 +12,14 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
+from getmodules.api.model import Entry, Kind, Member, MemberPath, Members, Tree
+from getmodules.api.ports import Context
 from getmodules.archive.outlet import Outlet
 from getmodules.archive.paths import NameBook, member_path
 from getmodules.archive.place import Place
 from getmodules.archive.sink import FileSink
 from getmodules.errors import CorruptArchiveError, PluginContractError, UnsafeContentError
 from getmodules.files.local import LocalFile
-from getmodules.model import Entry, Kind, Member, MemberPath, Members, Tree
-from getmodules.ports import Context
 from getmodules.util.redact import printable
 from getmodules.util.worker import Worker
 

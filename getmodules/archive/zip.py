@@ -12,6 +12,9 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
+from getmodules.api.limits import Limits
+from getmodules.api.model import Archive, Kind, Member, new_tuple
+from getmodules.api.ports import Context
 from getmodules.archive.codecs import PIECE_BYTES, Codec, codec, decode_one, decode_whole, fast_zlib
 from getmodules.archive.paths import decode_name
 from getmodules.archive.refusals import ambiguous, corrupt, unsupported
@@ -28,9 +31,6 @@ from getmodules.archive.zipdirectory import (
     unicode_path,
 )
 from getmodules.errors import CorruptArchiveError, UnsafeContentError, UnsupportedContentError
-from getmodules.limits import Limits
-from getmodules.model import Archive, Kind, Member, new_tuple
-from getmodules.ports import Context
 from getmodules.util.redact import printable
 
 _LOCAL = struct.Struct("<4s2x2H4x3I2H")

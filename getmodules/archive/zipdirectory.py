@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
+from getmodules.api.limits import METADATA_BYTES, metadata_exceeded
+from getmodules.api.model import new_tuple
 from getmodules.archive.paths import decode_name
 from getmodules.archive.refusals import HEAD_BYTES, ambiguous, corrupt, not_this, unsupported
 from getmodules.archive.source import Window
 from getmodules.errors import UnsafeContentError
-from getmodules.limits import METADATA_BYTES, metadata_exceeded
-from getmodules.model import new_tuple
 from getmodules.util.redact import printable
 
 UTF8_NAME = 0x800

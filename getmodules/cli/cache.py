@@ -71,7 +71,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def _bounds(options: argparse.Namespace) -> tuple[int | None, float | None]:
-    from getmodules.limits import bytes_from
+    from getmodules.api.limits import bytes_from
 
     size, age = options.max_size, options.older_than
     if options.action == "prune" and size is None and age is None:

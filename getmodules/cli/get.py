@@ -20,7 +20,7 @@ from getmodules.cli.render import Console, whole
 from getmodules.errors import ConfigError
 
 if TYPE_CHECKING:
-    from getmodules.results import Installed
+    from getmodules.api.model import Installed
 
 _EPILOG = """\
 DEST must be absent or an empty directory. Whatever goes wrong, it stays as it

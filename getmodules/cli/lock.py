@@ -11,8 +11,8 @@ from getmodules.cli.render import Console, whole
 from getmodules.errors import ConfigError, LockStaleError, exit_code
 
 if TYPE_CHECKING:
+    from getmodules.api.ports import Progress
     from getmodules.client import Client
-    from getmodules.progress import Progress
     from getmodules.project.reports import CheckReport, LockReport
 
 _EPILOG = f"""\

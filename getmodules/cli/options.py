@@ -12,8 +12,8 @@ from getmodules.cli.render import Console
 from getmodules.errors import ConfigError
 
 if TYPE_CHECKING:
+    from getmodules.api.limits import Limits
     from getmodules.client import Client
-    from getmodules.limits import Limits
     from getmodules.net.settings import NetSettings
     from getmodules.oci.login import OpenContext
 

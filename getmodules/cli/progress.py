@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from getmodules.api.ports import Phase, Progress
 from getmodules.cli import interrupt
 from getmodules.cli.options import nearest
 from getmodules.cli.render import Console, cells, whole
 from getmodules.errors import ConfigError
-from getmodules.progress import Phase, Progress
 from getmodules.util.values import valueclass
 
 if TYPE_CHECKING:

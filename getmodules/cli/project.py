@@ -23,9 +23,9 @@ from getmodules.cli.render import Console, whole
 from getmodules.errors import ConfigError, GetModulesError, exit_code
 
 if TYPE_CHECKING:
+    from getmodules.api.ports import Progress
     from getmodules.batch import Failure, Pace
     from getmodules.client import Client
-    from getmodules.progress import Progress
 
 #: What "errors" is, wherever a command has it.
 ERRORS_HELP = """\

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote
 
+from getmodules.api.hookspecs import hookimpl
+from getmodules.api.ports import Detector, Shorthand
 from getmodules.errors import AddressError
-from getmodules.hookspecs import hookimpl
-from getmodules.ports import Detector, Shorthand
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _SCP = re.compile(r"(?P<user>[A-Za-z0-9._~][A-Za-z0-9._~-]*)@(?P<host>[^/:@\s]+):(?P<path>[^:].*)")

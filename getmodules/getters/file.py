@@ -15,12 +15,12 @@ from urllib.parse import quote
 
 from getmodules.addresses.types import PackageAddress
 from getmodules.addresses.url import check_url
+from getmodules.api.hookspecs import hookimpl
+from getmodules.api.model import Blob, Members, Pin, Want
+from getmodules.api.ports import Context, Detector, Getter, Shorthand
 from getmodules.errors import AddressError, UnsafeContentError
 from getmodules.files.local import read_file, unreadable
 from getmodules.files.private import is_private
-from getmodules.hookspecs import hookimpl
-from getmodules.model import Blob, Members, Pin, Want
-from getmodules.ports import Context, Detector, Getter, Shorthand
 from getmodules.tree import walk
 from getmodules.util.redact import printable
 from getmodules.util.values import replace

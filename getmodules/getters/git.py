@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from getmodules.addresses.types import Arguments, PackageAddress
 from getmodules.addresses.url import check_url
+from getmodules.api.hookspecs import hookimpl
+from getmodules.api.model import Demand, Gate, Members, Pin, Want
+from getmodules.api.ports import Context, Getter
 from getmodules.errors import AddressError
-from getmodules.hookspecs import hookimpl
-from getmodules.model import Demand, Gate, Members, Pin, Want
-from getmodules.ports import Context, Getter
 from getmodules.util.redact import printable
 from getmodules.util.values import replace
 

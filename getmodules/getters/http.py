@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 from getmodules.addresses.types import PackageAddress
 from getmodules.addresses.url import check_url
+from getmodules.api.hookspecs import hookimpl
+from getmodules.api.model import Blob, Elsewhere, Pin, Unchanged, Want
+from getmodules.api.ports import Context, Getter
 from getmodules.errors import AddressError
-from getmodules.hookspecs import hookimpl
-from getmodules.model import Blob, Elsewhere, Pin, Unchanged, Want
-from getmodules.ports import Context, Getter
 from getmodules.util.values import replace
 
 

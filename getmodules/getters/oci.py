@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from getmodules.addresses.types import Arguments, PackageAddress
 from getmodules.addresses.url import Url, check_url
+from getmodules.api.hookspecs import hookimpl
+from getmodules.api.model import Blob, Demand, Gate, Layers, Pin, Want
+from getmodules.api.ports import Context, Getter
 from getmodules.errors import AddressError
-from getmodules.hookspecs import hookimpl
-from getmodules.model import Blob, Demand, Gate, Layers, Pin, Want
 from getmodules.oci.reference import check_repository, check_version, version_of
 from getmodules.oci.registries import Registries
-from getmodules.ports import Context, Getter
 from getmodules.util.values import replace
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from getmodules.addresses.types import PackageAddress
 from getmodules.addresses.url import check_url
+from getmodules.api.hookspecs import hookimpl
+from getmodules.api.model import Elsewhere, Pin, Want
+from getmodules.api.ports import Context, Detector, Getter, Shorthand
 from getmodules.errors import AddressError
-from getmodules.hookspecs import hookimpl
-from getmodules.model import Elsewhere, Pin, Want
-from getmodules.ports import Context, Detector, Getter, Shorthand
 from getmodules.util.values import replace
 
 if TYPE_CHECKING:

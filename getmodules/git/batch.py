@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
+from getmodules.api.limits import METADATA_BYTES, metadata_exceeded
 from getmodules.errors import CorruptArchiveError
 from getmodules.git.command import Git
 from getmodules.git.environment import environment
 from getmodules.git.store import Store
-from getmodules.limits import METADATA_BYTES, metadata_exceeded
 from getmodules.util.processes import kill
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from getmodules.api.ports import Context
 from getmodules.errors import FetchError, ToolMissingError
 from getmodules.git.gitpython import runner
 from getmodules.git.process import Done, Patience, collect
-from getmodules.ports import Context
 from getmodules.util.redact import printable
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import unquote
 
+from getmodules.api.ports import Context, Credential
 from getmodules.errors import AuthenticationError
 from getmodules.git.remote import Remote
 from getmodules.net.credentials import basic, is_overheard
-from getmodules.ports import Context, Credential
 from getmodules.util.redact import Secret
 from getmodules.util.values import field, valueclass
 

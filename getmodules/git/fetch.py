@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from getmodules.api.limits import Limits
 from getmodules.errors import CorruptArchiveError, GetModulesError, NotFoundError
 from getmodules.git.command import Git
 from getmodules.git.connection import Connection
@@ -18,7 +19,6 @@ from getmodules.git.process import Done
 from getmodules.git.progress import Receiving
 from getmodules.git.refs import Refs
 from getmodules.git.store import REFS, Store
-from getmodules.limits import Limits
 
 #: Tags of tags of tags: git follows any number, and nobody makes more than two.
 _MOST_TAGS: Final = 16

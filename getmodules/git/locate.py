@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from getmodules.api.ports import Context
 from getmodules.errors import NotFoundError
 from getmodules.git.command import Git
 from getmodules.git.connection import Connection, connected
@@ -17,7 +18,6 @@ from getmodules.git.fetch import Budget, Fetcher
 from getmodules.git.refs import Refs, full_commit, short_commit
 from getmodules.git.remote import Remote
 from getmodules.git.store import Extent, Store
-from getmodules.ports import Context
 from getmodules.util.redact import printable
 
 #: Not a repository, and nobody else can make one there: no command line shows this name, and below the root not many

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import Final
 
+from getmodules.api.limits import metadata_exceeded
+from getmodules.api.model import Kind, Member
+from getmodules.api.ports import Context
 from getmodules.errors import LimitExceededError, NotFoundError, UnsafeContentError
 from getmodules.git.fetch import Aim
 from getmodules.git.objects import WHOLE_BYTES, Content
@@ -12,9 +15,6 @@ from getmodules.git.package import Package, Tools
 from getmodules.git.parse import Mode
 from getmodules.git.submodules import FILE, Submodules
 from getmodules.git.walk import Entry
-from getmodules.limits import metadata_exceeded
-from getmodules.model import Kind, Member
-from getmodules.ports import Context
 from getmodules.util.redact import printable
 
 #: Deeper than anybody nests; a repository that holds itself goes on for ever.

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Final, NamedTuple, TypedDict
 
+from getmodules.api.limits import METADATA_BYTES, metadata_exceeded
+from getmodules.api.ports import Context
 from getmodules.errors import NetworkError
-from getmodules.limits import METADATA_BYTES, metadata_exceeded
-from getmodules.ports import Context
 from getmodules.util.processes import feed, kill, pause
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from getmodules.limits import GIB, KIB, MIB
-from getmodules.ports import Context
+from getmodules.api.limits import GIB, KIB, MIB
+from getmodules.api.ports import Context
 
 _RECEIVING: Final = re.compile(
     r"Receiving objects: .*?, (?P<amount>\d{1,9}(?:\.\d{1,3})?) (?P<unit>bytes|KiB|MiB|GiB)\b", re.ASCII

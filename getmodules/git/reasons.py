@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, NamedTuple
 
+from getmodules.api.limits import GIB, metadata_exceeded
 from getmodules.errors import (
     AuthenticationError,
     ConfigError,
@@ -22,7 +23,6 @@ from getmodules.errors import (
     UnsafeContentError,
 )
 from getmodules.git.hearing import detail
-from getmodules.limits import GIB, metadata_exceeded
 from getmodules.util.redact import quoted
 
 #: What a key that was offered came from, if it came from the address.

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Final
 
 from getmodules.addresses.url import check_url
+from getmodules.api.ports import Context
 from getmodules.errors import UnsafeContentError
 from getmodules.git.remote import Remote
-from getmodules.ports import Context
 from getmodules.util.redact import printable
 
 _REDIRECTED = re.compile(r"The requested URL returned error: 30[12378]")

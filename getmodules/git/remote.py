@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from getmodules.addresses.types import PackageAddress
 from getmodules.addresses.url import Url, check_url
+from getmodules.api.ports import Origin
 from getmodules.errors import AddressError
-from getmodules.ports import Origin
 from getmodules.util.redact import printable, redact_address
 from getmodules.util.values import field, valueclass
 

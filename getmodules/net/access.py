@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from urllib.parse import unquote
 
 from getmodules.addresses.url import Url
+from getmodules.api.ports import Context, Credential, Origin
 from getmodules.errors import AuthenticationError
 from getmodules.net.credentials import TOKEN_PREFIX, authorization_of, is_overheard, variable_suffix
 from getmodules.net.netrc import from_netrc
@@ -13,7 +14,6 @@ from getmodules.net.outcome import failed
 from getmodules.net.session import Call, Grant, origin_of
 from getmodules.net.settings import DEFAULT_PORTS, NetSettings
 from getmodules.net.wire import Answer
-from getmodules.ports import Context, Credential, Origin
 from getmodules.util.redact import Secret, is_secret_argument
 from getmodules.util.values import valueclass
 

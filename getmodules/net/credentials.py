@@ -9,8 +9,8 @@ import base64
 from collections.abc import Mapping
 
 from getmodules.addresses.url import check_url
+from getmodules.api.ports import Credential, Origin
 from getmodules.errors import ConfigError
-from getmodules.ports import Credential, Origin
 from getmodules.util.redact import Secret, printable
 
 TOKEN_PREFIX = "GETMODULES_TOKEN_"

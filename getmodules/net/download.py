@@ -13,11 +13,11 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 
+from getmodules.api.ports import Context
 from getmodules.errors import NetworkError
 from getmodules.net.outcome import http_date
 from getmodules.net.session import Session
 from getmodules.net.wire import Answer
-from getmodules.ports import Context
 
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)", re.ASCII)
 #: A try that brings less was in vain: else a server could have itself asked for each byte, and for ever.

@@ -13,10 +13,10 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from getmodules.api.limits import MIB
+from getmodules.api.ports import Credential
 from getmodules.errors import FetchError
 from getmodules.files.local import read_file
-from getmodules.limits import MIB
-from getmodules.ports import Credential
 from getmodules.util.redact import Secret, printable
 
 _log = logging.getLogger("getmodules")

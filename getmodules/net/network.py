@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ClientNetwork:
-    """Fits :class:`getmodules.ports.Network`. Importing requests takes longer than many a whole command."""
+    """Fits :class:`getmodules.api.ports.Network`. Importing requests takes longer than many a whole command."""
 
     def __init__(self, settings: NetSettings) -> None:
         self.settings = settings

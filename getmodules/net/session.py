@@ -12,6 +12,7 @@ from itertools import chain
 from urllib.parse import urljoin, urlsplit
 
 from getmodules.addresses.url import check_url
+from getmodules.api.ports import Context, Origin
 from getmodules.errors import AddressError, FetchError, NetworkError, UnsafeContentError
 from getmodules.net.body import SizedBody
 from getmodules.net.connections import AddressCheck
@@ -20,7 +21,6 @@ from getmodules.net.outcome import TRANSIENT, body_text, failed, retry_after
 from getmodules.net.reach import no_further_in_than
 from getmodules.net.settings import DEFAULT_PORTS
 from getmodules.net.wire import Answer, Wire, shown_host
-from getmodules.ports import Context, Origin
 from getmodules.util.redact import Secret
 from getmodules.util.values import field, valueclass
 

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from getmodules.addresses.mirrors import Mirrors
+from getmodules.api.ports import Origin
 from getmodules.net.proxies import usable
-from getmodules.ports import Origin
 from getmodules.util.redact import Secret
 from getmodules.util.values import field, valueclass
 

@@ -14,9 +14,9 @@ import time
 from contextlib import suppress
 from enum import Enum
 
+from getmodules.api.ports import Context
 from getmodules.errors import GetModulesError, NetworkError
 from getmodules.net.settings import NetSettings
-from getmodules.ports import Context
 
 _TICK_SECONDS = 0.2
 #: The guardian goes when there was nothing to watch for so long.

@@ -9,8 +9,9 @@ from urllib.parse import unquote
 
 from getmodules.addresses.types import PackageAddress
 from getmodules.addresses.url import check_url
+from getmodules.api.model import Blob, Elsewhere, Shape, Unchanged
+from getmodules.api.ports import Context
 from getmodules.errors import AuthenticationError, NetworkError, NotFoundError, UnsafeContentError
-from getmodules.model import Blob, Elsewhere, Shape, Unchanged
 from getmodules.net.access import access_to, secret_arguments
 from getmodules.net.download import Download, strong_validator
 from getmodules.net.session import Call, Session
@@ -24,7 +25,6 @@ from getmodules.net.terraformget import (
 )
 from getmodules.net.webpages import git_spelling, is_page, page_instead
 from getmodules.net.wire import Answer, shown_host
-from getmodules.ports import Context
 from getmodules.util.values import replace
 
 #: How much of a body shows whether it is a page: as much as the least that any archive begins with.

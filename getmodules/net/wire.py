@@ -17,8 +17,9 @@ from urllib.parse import urlsplit
 import requests
 import urllib3
 
+from getmodules.api.limits import MIB
+from getmodules.api.ports import Context
 from getmodules.errors import ConfigError, FetchError, LimitExceededError, NetworkError
-from getmodules.limits import MIB
 from getmodules.net.body import SizedBody, WatchedBody
 from getmodules.net.connections import Adapter, AddressCheck
 from getmodules.net.failures import TRY_AGAIN, broken_body, failure
@@ -27,7 +28,6 @@ from getmodules.net.proxies import secrets_of
 from getmodules.net.reach import check_written_address
 from getmodules.net.settings import NetSettings
 from getmodules.net.watch import Guardian, Watch
-from getmodules.ports import Context
 from getmodules.util.redact import printable, redact
 from getmodules.version import VERSION
 

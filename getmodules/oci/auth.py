@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
+from getmodules.api.ports import Context, Credential, Origin
 from getmodules.errors import AuthenticationError
 from getmodules.net.credentials import basic, fits_header, token_of
 from getmodules.net.session import Call, Grant, Session, origin_of
@@ -16,7 +17,6 @@ from getmodules.oci import challenge as challenges
 from getmodules.oci.challenge import Challenge
 from getmodules.oci.explain import explain_error
 from getmodules.oci.realm import check_realm
-from getmodules.ports import Context, Credential, Origin
 from getmodules.util.redact import Secret, printable
 from getmodules.util.strict_json import StrictJsonError, loads, mapping, optional, size, string
 from getmodules.util.values import field, replace, valueclass

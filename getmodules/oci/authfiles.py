@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from getmodules.api.limits import MIB
+from getmodules.api.ports import Credential
 from getmodules.errors import ConfigError
 from getmodules.files.opening import READ
-from getmodules.limits import MIB
 from getmodules.oci.authkeys import AuthKey, parse_key
-from getmodules.ports import Credential
 from getmodules.util.redact import Secret, printable
 from getmodules.util.strict_json import StrictJsonError, loads, mapping, optional, string, table_of
 from getmodules.util.values import field, valueclass

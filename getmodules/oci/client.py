@@ -16,6 +16,7 @@ from typing import Any
 from oras.container import Container
 from oras.provider import Registry
 
+from getmodules.api.ports import Context
 from getmodules.errors import (
     CorruptArchiveError,
     DestinationExistsError,
@@ -43,7 +44,6 @@ from getmodules.oci.repository import (
 )
 from getmodules.oci.upload import Upload, check_stored
 from getmodules.oci.weblinks import next_page
-from getmodules.ports import Context
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 from getmodules.util.strict_json import StrictJsonError, array_of, loads, mapping, optional, required, string

@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from getmodules.api.ports import Credential
 from getmodules.errors import AuthenticationError, ConfigError, GetModulesError, ToolMissingError
 from getmodules.oci.authfiles import AuthFile, AuthFileContents, auth_files, contents, credential_of, read_document
 from getmodules.oci.authkeys import AuthKey, canonical_host, names_in_helpers, scopes
 from getmodules.oci.credhelper import CredentialHelper, Login
 from getmodules.oci.helperprocess import Run, run_helper
-from getmodules.ports import Credential
 from getmodules.util.redact import printable
 from getmodules.util.values import field, valueclass
 

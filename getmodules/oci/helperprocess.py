@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
+from getmodules.api.limits import KIB
 from getmodules.errors import AuthenticationError
-from getmodules.limits import KIB
 from getmodules.util.processes import feed, kill, pause
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from getmodules.addresses.types import PackageAddress
+from getmodules.api.limits import METADATA_BYTES, metadata_exceeded
+from getmodules.api.ports import Context
 from getmodules.errors import AddressError, AuthenticationError, NotFoundError
-from getmodules.limits import METADATA_BYTES, metadata_exceeded
 from getmodules.oci import artifact
 from getmodules.oci.reference import is_attachment_tag, version_of
 from getmodules.oci.repository import Descriptor, RawManifest, Repository, judged_manifest
 from getmodules.oci.results import Inspected, Referrer
-from getmodules.ports import Context
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 

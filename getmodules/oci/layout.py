@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from getmodules.api.ports import Context
 from getmodules.errors import (
     CorruptArchiveError,
     DigestMismatchError,
@@ -32,7 +33,6 @@ from getmodules.oci.repository import (
     RawManifest,
     referrers_tag,
 )
-from getmodules.ports import Context
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 from getmodules.util.strict_json import StrictJsonError, array_of, loads, mapping, optional, required, string

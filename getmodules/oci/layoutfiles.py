@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Protocol, Self
 
+from getmodules.api.limits import METADATA_BYTES, metadata_exceeded
+from getmodules.api.model import Archive, Kind
+from getmodules.api.ports import Context
 from getmodules.archive.paths import member_path
 from getmodules.archive.refusals import FORMATS, HEAD_BYTES, looks_like
 from getmodules.archive.source import opened
@@ -19,9 +22,6 @@ from getmodules.archive.tar import read_offsets
 from getmodules.errors import CorruptArchiveError, FetchError, UnsafeContentError
 from getmodules.files.local import CHUNK, unreadable
 from getmodules.files.opening import READ_NO_LINK, directory_of, is_in_the_way
-from getmodules.limits import METADATA_BYTES, metadata_exceeded
-from getmodules.model import Archive, Kind
-from getmodules.ports import Context
 from getmodules.util.digest import STRONG, Digest
 from getmodules.util.redact import printable
 

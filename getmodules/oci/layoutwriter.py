@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from getmodules.api.ports import Context
 from getmodules.errors import DigestMismatchError
 from getmodules.files import durable, opening as openflags
 from getmodules.files.locking import Lock, try_lock
@@ -24,7 +25,6 @@ from getmodules.oci import artifact
 from getmodules.oci.layoutfiles import INDEX, MARK, DirectoryFiles, blob_name
 from getmodules.oci.layoutindex import INDEX_BYTES, Index
 from getmodules.oci.repository import Descriptor, RawManifest, occupied
-from getmodules.ports import Context
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 

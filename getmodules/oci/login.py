@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
 from getmodules.addresses.url import check_url
+from getmodules.api.ports import Context, Credential, Origin
 from getmodules.errors import (
     AddressError,
     AuthenticationError,
@@ -24,7 +25,6 @@ from getmodules.oci.dockerconfig import Considered
 from getmodules.oci.dockerlogin import DockerLogin, check_login
 from getmodules.oci.reference import check_repository
 from getmodules.oci.registries import Registries, api_location, registry_name
-from getmodules.ports import Context, Credential, Origin
 from getmodules.util.redact import MASK, Secret, quoted
 from getmodules.util.values import field, valueclass
 

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Final
 
+from getmodules.api.limits import Limits
+from getmodules.api.model import Kind, Member
+from getmodules.api.ports import Context
 from getmodules.archive.links import LinkWalk
 from getmodules.archive.paths import NameBook
 from getmodules.errors import UnsafeContentError, UnsupportedContentError
 from getmodules.files.os_errors import ANOTHER_TMPDIR, translated
-from getmodules.limits import Limits
-from getmodules.model import Kind, Member
 from getmodules.oci.ignore import IGNORE_FILE
-from getmodules.ports import Context
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 from getmodules.util.values import valueclass

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from getmodules.addresses.types import PackageAddress
+from getmodules.api.model import Kind, Member
+from getmodules.api.ports import Context, Phase
 from getmodules.errors import ConfigError, DigestMismatchError, NotFoundError
 from getmodules.files.local import read_file
-from getmodules.model import Kind, Member
 from getmodules.oci.artifact import MODULE_TYPE, parse
 from getmodules.oci.pack import Packed, pack
 from getmodules.oci.reference import published_tag
@@ -28,8 +29,6 @@ from getmodules.oci.repository import (
 )
 from getmodules.oci.results import Pushed
 from getmodules.oci.worktree import Selection, apart_from, select
-from getmodules.ports import Context
-from getmodules.progress import Phase
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 

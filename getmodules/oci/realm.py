@@ -7,12 +7,12 @@ names whom we trust; what it must not do is aim us, or our credentials, at someb
 from __future__ import annotations
 
 from getmodules.addresses.url import check_url
+from getmodules.api.ports import Origin
 from getmodules.errors import AddressError, AuthenticationError
 from getmodules.net.connections import AddressCheck
 from getmodules.net.reach import no_further_in_than
 from getmodules.net.session import origin_of
 from getmodules.net.wire import Mask
-from getmodules.ports import Origin
 from getmodules.util.redact import printable, redact
 
 

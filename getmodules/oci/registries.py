@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from getmodules.ports import Context, Credential, Origin
+from getmodules.api.ports import Context, Credential, Origin
 
 if TYPE_CHECKING:
     from getmodules.net.session import Session

@@ -10,9 +10,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from typing import Protocol
 
+from getmodules.api.model import Pin
+from getmodules.api.ports import Context
 from getmodules.errors import DestinationExistsError, DigestMismatchError, LimitExceededError
-from getmodules.model import Pin
-from getmodules.ports import Context
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 from getmodules.util.values import field, valueclass

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from getmodules.api.limits import METADATA_BYTES, metadata_exceeded
+from getmodules.api.ports import Context
 from getmodules.errors import ConfigError, FetchError, NetworkError, UnsupportedContentError
-from getmodules.limits import METADATA_BYTES, metadata_exceeded
-from getmodules.ports import Context
 from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
 

@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from getmodules.addresses.types import ModuleAddress
+from getmodules.api.limits import Deadline
 from getmodules.batch import Pace
-from getmodules.deadline import Deadline
 from getmodules.detection import detect
 from getmodules.errors import ConfigError, InstallError
 from getmodules.files.durable import shown_path

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
+from getmodules.api.limits import MIB
 from getmodules.errors import ConfigError
 from getmodules.files.durable import read_user_file, shown_path
-from getmodules.limits import MIB
 from getmodules.util.redact import printable, redact, redact_address
 from getmodules.util.values import field, valueclass
 

@@ -7,16 +7,15 @@ from pathlib import Path
 from getmodules import demands as demanded
 from getmodules.addresses.grammar import join_subdirs, parse
 from getmodules.addresses.types import ModuleAddress, PackageAddress
+from getmodules.api.model import Demand, Gate, Installed
 from getmodules.batch import Job
 from getmodules.detection import is_local
 from getmodules.errors import ConfigError, GetModulesError
-from getmodules.model import Demand, Gate
 from getmodules.project.bench import Bench
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
 from getmodules.project.manifest import Manifest
 from getmodules.project.names import LOCK_NAME, written_address
 from getmodules.project.selection import Target
-from getmodules.results import Installed
 from getmodules.util.redact import MASK, printable
 from getmodules.util.values import replace
 

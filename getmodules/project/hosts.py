@@ -9,12 +9,11 @@ from pathlib import Path
 
 from getmodules.addresses.mirrors import Mirrors
 from getmodules.addresses.url import check_url
+from getmodules.api.ports import Origin, Progress
 from getmodules.errors import AddressError, ConfigError
 from getmodules.files.durable import shown_path
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.net.settings import NetSettings, shortest
-from getmodules.ports import Origin
-from getmodules.progress import Progress
 from getmodules.project.document import Table
 from getmodules.project.names import MANIFEST_NAME
 from getmodules.util.redact import printable

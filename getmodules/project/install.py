@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from getmodules.api.model import Installed
 from getmodules.batch import Failure, Job, Outcome, install_all
 from getmodules.errors import DestinationExistsError, GetModulesError
 from getmodules.project.bench import Bench, chosen, private_directory
@@ -23,7 +24,6 @@ from getmodules.project.plan import Entry, Plan, compare, merged
 from getmodules.project.reports import Action, InstalledModule, InstallReport
 from getmodules.project.selection import Target, targets
 from getmodules.project.trees import MOVE_IT_AWAY, describe, h1_of, is_vacant, odd_kind
-from getmodules.results import Installed
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass
 

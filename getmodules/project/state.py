@@ -18,11 +18,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
+from getmodules.api.ports import Progress
 from getmodules.errors import ConfigError, InstallError
 from getmodules.files.durable import shown_path
 from getmodules.files.os_errors import translated
 from getmodules.files.private import Sweeper
-from getmodules.progress import Progress
 from getmodules.project.document import read_text
 from getmodules.project.files import write_file
 from getmodules.project.names import STATE_DIRECTORY

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from getmodules.api.limits import MIB
 from getmodules.errors import SignatureError
-from getmodules.limits import MIB
 from getmodules.providers.componentkeys import ComponentKey, component_keys, flaw_of
 from getmodules.providers.sequoia import BROKEN_ALGORITHMS, UnusableError, asked, named, sequoia
 from getmodules.util.values import valueclass

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Final, NoReturn
 
 from getmodules.addresses.versions import Constraint, Version, VersionError
+from getmodules.api.limits import MIB
 from getmodules.errors import AddressError, ConfigError
-from getmodules.limits import MIB
 from getmodules.providers.address import ProviderAddress
 from getmodules.providers.hashes import Hash, in_order
 from getmodules.util.hcl import Block, HclError, Literal, Position, parse_hcl

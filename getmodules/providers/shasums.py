@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from getmodules.api.limits import MIB
 from getmodules.errors import VerificationError
-from getmodules.limits import MIB
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 

@@ -12,8 +12,8 @@ from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from getmodules.api.limits import KIB
 from getmodules.errors import SignatureError
-from getmodules.limits import KIB
 from getmodules.providers.certificates import SUPPORTED_KEY, Certificate, key_id, read_certificates
 from getmodules.providers.componentkeys import ComponentKey
 from getmodules.providers.sequoia import BROKEN_ALGORITHMS, UnusableError, asked, named, sequoia

@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
+from getmodules.api.model import Archive
+from getmodules.api.ports import Context
 from getmodules.errors import InstallError, OfflineError
 from getmodules.files.download_file import Arriving
 from getmodules.files.locking import try_lock
@@ -21,8 +23,6 @@ from getmodules.files.os_errors import translated
 from getmodules.files.private import PrivateDirectories
 from getmodules.files.removal import remove_entries
 from getmodules.files.syscalls import sync_filesystem
-from getmodules.model import Archive
-from getmodules.ports import Context
 from getmodules.store.blobs import Blobs
 from getmodules.store.claims import claim_name, claimed
 from getmodules.store.home import Home

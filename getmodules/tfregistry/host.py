@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from getmodules.addresses.url import check_url
+from getmodules.api.ports import Context, Credential, Origin
 from getmodules.errors import (
     AuthenticationError,
     CorruptArchiveError,
@@ -25,7 +26,6 @@ from getmodules.net.reach import no_further_in_than
 from getmodules.net.session import Call, Grant, Session, checked_target, origin_of
 from getmodules.net.terraformget import HTML_TYPES
 from getmodules.net.wire import Answer, shown_host
-from getmodules.ports import Context, Credential, Origin
 from getmodules.tfregistry.tokens import token_from, variable_for
 from getmodules.util.redact import printable
 from getmodules.util.strict_json import StrictJsonError, loads, mapping, optional, string

@@ -9,11 +9,11 @@ from typing import Any
 from urllib.parse import quote
 
 from getmodules.addresses.versions import Constraint, Version, VersionError
+from getmodules.api.model import Elsewhere
+from getmodules.api.ports import Context
 from getmodules.errors import CorruptArchiveError, NetworkError, NotFoundError, UnsafeContentError
-from getmodules.model import Elsewhere
 from getmodules.net.terraformget import HEADER, location_in_headers, sent_on, two_locations
 from getmodules.net.wire import Answer, shown_host
-from getmodules.ports import Context
 from getmodules.tfregistry.host import RegistryHost, parsed
 from getmodules.tfregistry.names import ModuleName
 from getmodules.util.strict_json import array_of, mapping, optional, required, string

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from getmodules.ports import Credential
+from getmodules.api.ports import Credential
 from getmodules.util.redact import Secret
 
 PREFIX = "TF_TOKEN_"

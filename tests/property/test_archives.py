@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from getmodules import GetModulesError
-from getmodules.model import Tree
+from getmodules.api.model import Tree
 from tests.archives import END, T, Z, pax, streamed, tar_bytes, unpack, zip_bytes
 from tests.snapshots import snapshot
 

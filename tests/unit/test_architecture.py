@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from getmodules import errors, hookspecs
-from getmodules.limits import Limits
+from getmodules import errors
+from getmodules.api import hookspecs
+from getmodules.api.limits import Limits
 from tests.checkout import DOCS, PACKAGE, ROOT, TESTS
 
 MODULES = sorted(PACKAGE.rglob("*.py"))

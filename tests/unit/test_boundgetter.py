@@ -14,7 +14,7 @@ from getmodules import (
     PackageAddress,
     PluginContractError,
 )
-from getmodules.model import Elsewhere, Pin
+from getmodules.api.model import Elsewhere, Pin
 from getmodules.plugins import Plugin
 from tests.contexts import a_context
 from tests.fakes import (
@@ -169,7 +169,7 @@ def test_versions_that_are_none_are_the_plugins_fault(tags: Any) -> None:
 
 def test_the_mirror_is_asked_and_the_original_answers() -> None:
     from getmodules.addresses.mirrors import Mirrors
-    from getmodules.model import Pin
+    from getmodules.api.model import Pin
 
     getter = FakeGetter(pin=lambda package, _: Pin(package=package, id="id-1"))
     bound = client_with(getter).catalog.getter("fake")

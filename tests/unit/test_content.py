@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from getmodules import Blob, CorruptArchiveError, Gate, GetModulesError, Limits
-from getmodules.model import Layers
+from getmodules.api.model import Layers
 from getmodules.testing import tar_of
 from tests.fakes import ZIP, ZIP_H1, FakeGetter, FakeVerifier, blob, client_with, installed_files, members_of
 from tests.refusals import refusal

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from getmodules import Digest, GetModulesError, SignatureError
-from getmodules.model import Gate
+from getmodules.api.model import Gate
 from tests.fakes import (
     OTHER_SHA256,
     SUB_H1,

@@ -15,7 +15,7 @@ from getmodules import (
     NotFoundError,
     UnsafeContentError,
 )
-from getmodules.model import Shape
+from getmodules.api.model import Shape
 from tests.fakes import (
     OTHER_SHA256,
     ZIP,

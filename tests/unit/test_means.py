@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from getmodules import Client, Credential, InstallError, Origin, hookimpl
+from getmodules.api.model import Members
+from getmodules.api.ports import Progress
 from getmodules.archive.refusals import HEAD_BYTES
 from getmodules.content import Content
 from getmodules.means import SMALL_BYTES, Means
-from getmodules.model import Members
-from getmodules.progress import Progress
 from getmodules.util.redact import Secret
 from getmodules.workshop import Workshops
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from getmodules import Blob, GetModulesError, Installed, Kind, Limits, Members, Phase, UnsafeContentError, Want
+from getmodules.api.model import Request
+from getmodules.api.ports import Progress
 from getmodules.demands import of_expectation
 from getmodules.means import Means
-from getmodules.model import Request
 from getmodules.pipeline import install, install_each
-from getmodules.progress import Progress
 from tests.fakes import (
     FILES,
     SUB_H1,

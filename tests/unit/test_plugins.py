@@ -25,8 +25,8 @@ from getmodules import (
     UnknownSchemeError,
     UnsafeContentError,
     hookimpl,
-    hookspecs,
 )
+from getmodules.api import hookspecs
 from getmodules.catalog import build
 from getmodules.plugins import REQUIRED, Plugin, Selection, attributed, load
 from tests.fakes import FakeGetter, client_with, members_of

@@ -12,9 +12,9 @@ import pytest
 
 from getmodules import Blob, Client, ConfigError, Digest, DigestMismatchError, Elsewhere, Unchanged
 from getmodules.addresses.types import Arguments, PackageAddress
+from getmodules.api.model import Layers, Pin
+from getmodules.api.ports import Context
 from getmodules.errors import OfflineError, PluginContractError, VerificationError
-from getmodules.model import Layers, Pin
-from getmodules.ports import Context
 from getmodules.store.records import PROOF_BYTES, Brought, PinRecord, Records
 from getmodules.testing import tar_of
 from tests.fakes import (

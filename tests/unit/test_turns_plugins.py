@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from getmodules import Blob, Client, Gate, Kind, Member, Pin, Progress, hookimpl
+from getmodules.api.model import Layers
+from getmodules.api.ports import Phase
 from getmodules.batch import Job, Pace, install_all
 from getmodules.means import SMALL_BYTES
-from getmodules.model import Layers
-from getmodules.progress import Phase
 from tests.fakes import ZIP, FakeGetter, FakePlugin, FakeVerifier, blob
 
 PACKAGES = 4

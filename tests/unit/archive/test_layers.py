@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, strategies as st
 
+from getmodules.api.limits import Limits
+from getmodules.api.model import Kind, Member
 from getmodules.archive import layers as layering
 from getmodules.archive.layers import merged
 from getmodules.errors import GetModulesError, LimitExceededError, UnsafeContentError
-from getmodules.limits import Limits
-from getmodules.model import Kind, Member
 from tests.refusals import refusal
 
 OPAQUE = ".wh..wh..opq"

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
+from getmodules.api.model import Kind
 from getmodules.archive.links import LinkWalk
 from getmodules.errors import UnsafeContentError
-from getmodules.model import Kind
 from tests.refusals import refusal
 
 KINDS = {"d": Kind.DIRECTORY, "d/e": Kind.DIRECTORY, "d/e/f": Kind.FILE, "g": Kind.FILE}

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from getmodules.api.limits import Limits
 from getmodules.archive.paths import NameBook, decode_name, member_path
 from getmodules.errors import LimitExceededError, UnsafeContentError
-from getmodules.limits import Limits
 from tests.refusals import refusal
 
 

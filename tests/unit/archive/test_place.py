@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from getmodules.api.limits import RATIO_FREE_BYTES, Limits
 from getmodules.archive.outlet import Outlet
 from getmodules.archive.place import Place
 from getmodules.errors import LimitExceededError
-from getmodules.limits import RATIO_FREE_BYTES, Limits
 from getmodules.util.worker import Worker
 from tests.contexts import a_context
 from tests.refusals import refusal

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from getmodules.api.model import Archive
 from getmodules.archive.source import Window, opened, pieces
 from getmodules.errors import CorruptArchiveError, FetchError
-from getmodules.model import Archive
 from tests.archives import spooled
 from tests.refusals import refusal
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from getmodules.api.model import Kind
 from getmodules.errors import (
     CorruptArchiveError,
     GetModulesError,
@@ -16,7 +17,6 @@ from getmodules.errors import (
     UnsafeContentError,
     UnsupportedContentError,
 )
-from getmodules.model import Kind
 from tests.archives import END, T, octal, pax, read, refused, tar_bytes, unpack
 from tests.fakes import installed_files
 

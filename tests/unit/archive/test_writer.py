@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from getmodules.api.limits import Limits
+from getmodules.api.model import Kind, Member, Members, Tree
+from getmodules.api.ports import Progress
 from getmodules.archive.ground import Ground
 from getmodules.archive.writer import LARGE_BYTES, Outlet, write_members
 from getmodules.errors import (
@@ -21,9 +24,6 @@ from getmodules.errors import (
     SubdirectoryNotFoundError,
     UnsafeContentError,
 )
-from getmodules.limits import Limits
-from getmodules.model import Kind, Member, Members, Tree
-from getmodules.progress import Progress
 from tests.contexts import a_context
 from tests.fakes import Notices
 from tests.processes import as_each_user

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from getmodules.api.model import Kind
 from getmodules.errors import (
     CorruptArchiveError,
     GetModulesError,
@@ -18,7 +19,6 @@ from getmodules.errors import (
     UnsafeContentError,
     UnsupportedContentError,
 )
-from getmodules.model import Kind
 from tests.archives import Z, extra_field, raw_deflate, read, refused, streamed, unicode_path, unpack, zip_bytes
 from tests.fakes import installed_files
 

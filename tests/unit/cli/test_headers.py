@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from getmodules.api.ports import Origin
 from getmodules.cli.network import network_of
 from getmodules.cli.options import Parser, add_headers
 from getmodules.cli.render import Console
 from getmodules.errors import ConfigError
 from getmodules.net.settings import NetSettings
-from getmodules.ports import Origin
 from tests.commandline import call
 from tests.refusals import refusal, words_of
 

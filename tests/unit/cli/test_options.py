@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from getmodules.api.limits import Limits
 from getmodules.cli import options as subject
 from getmodules.cli.render import Console
 from getmodules.errors import ConfigError
-from getmodules.limits import Limits
 from tests.commandline import call
 
 

@@ -17,8 +17,8 @@ from getmodules import (
     PackageAddress,
     UnsupportedContentError,
 )
+from getmodules.api.model import Layers
 from getmodules.getters.oci import OciGetter, OciLayoutGetter, OciPlugin
-from getmodules.model import Layers
 from getmodules.oci.repository import OCI_INDEX, Descriptor, RawManifest
 from getmodules.testing import Package, image_package, module_package
 from tests.contexts import a_context

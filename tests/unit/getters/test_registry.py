@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from getmodules import Client
+from getmodules.api.ports import Shorthand
 from getmodules.errors import AddressError
 from getmodules.getters.registry import RegistryShorthand
-from getmodules.ports import Shorthand
 from tests.refusals import refusal
 from tests.sites import NO_STRANGERS, first_party
 

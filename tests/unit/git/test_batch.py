@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from getmodules import CorruptArchiveError, LimitExceededError, Limits, NetworkError
-from getmodules.deadline import Deadline
+from getmodules.api.limits import Deadline
 from getmodules.git import batch as under_test
 from getmodules.git.batch import MISSING, Batch, Header
 from tests.gitrepos import Repository

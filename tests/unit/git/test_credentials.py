@@ -10,9 +10,9 @@ import pytest
 
 from getmodules import AuthenticationError, Credential, Secret
 from getmodules.addresses.url import check_url
+from getmodules.api.ports import Origin
 from getmodules.git.credentials import Access, access, knows_no_password
 from getmodules.git.remote import Remote
-from getmodules.ports import Origin
 from tests.contexts import a_context
 from tests.refusals import refusal, words_of
 from tests.tools import need

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from getmodules import InstallError, LimitExceededError, Limits, NetworkError
-from getmodules.deadline import Deadline
+from getmodules.api.limits import Deadline
 from getmodules.git import process as under_test
 from getmodules.git.process import Patience, collect
 from tests.contexts import a_context

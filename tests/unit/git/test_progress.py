@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from getmodules.api.ports import Progress
 from getmodules.git.progress import Receiving
-from getmodules.progress import Progress
 from tests.contexts import a_context
 
 

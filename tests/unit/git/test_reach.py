@@ -11,7 +11,7 @@ import pytest
 
 from getmodules import InstallError, NetworkError, UnsafeContentError
 from getmodules.addresses.url import check_url
-from getmodules.deadline import Deadline
+from getmodules.api.limits import Deadline
 from getmodules.git.reach import Reach, reach, too_far_in
 from getmodules.git.remote import Remote
 from getmodules.net.network import ClientNetwork

@@ -9,11 +9,11 @@ import pytest
 
 from getmodules import UnsafeContentError
 from getmodules.addresses.url import check_url
+from getmodules.api.ports import Context
 from getmodules.git.redirects import are_ours, followed, was_redirected
 from getmodules.git.remote import Remote
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
-from getmodules.ports import Context
 from tests.contexts import a_context
 from tests.refusals import refusal
 from tests.servers import Connection, Received, serving

@@ -6,8 +6,8 @@ import pytest
 
 from getmodules import AddressError
 from getmodules.addresses.url import check_url
+from getmodules.api.ports import Origin
 from getmodules.git.remote import Remote
-from getmodules.ports import Origin
 from tests.refusals import refusal
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from getmodules.api.ports import Origin
 from getmodules.net.credentials import from_environment, variable_suffix
-from getmodules.ports import Origin
 from getmodules.util.redact import Secret
 
 

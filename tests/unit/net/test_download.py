@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from getmodules.deadline import Deadline
+from getmodules.api.limits import Deadline
 from getmodules.errors import GetModulesError
 from getmodules.net.download import Download
 from getmodules.net.session import Call, Session

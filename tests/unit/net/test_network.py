@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from getmodules.api.ports import Context
 from getmodules.net.network import ClientNetwork
 from getmodules.net.session import Call
 from getmodules.net.settings import NetSettings
-from getmodules.ports import Context
 from tests.contexts import a_context
 from tests.servers import replying, serving
 

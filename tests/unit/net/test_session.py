@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 
-from getmodules.deadline import Deadline
+from getmodules.api.limits import Deadline
 from getmodules.errors import GetModulesError
 from getmodules.net.session import Call, Grant, Session, origin_of
 from getmodules.net.wire import Wire

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from getmodules.deadline import Deadline
+from getmodules.api.limits import Deadline
 from getmodules.net import watch as watching
 from getmodules.net.settings import NetSettings
 from getmodules.net.watch import Guardian, Watch

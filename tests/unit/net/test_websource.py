@@ -21,7 +21,7 @@ from getmodules import (
     UnsupportedContentError,
 )
 from getmodules.addresses.grammar import parse
-from getmodules.model import Shape, Unchanged
+from getmodules.api.model import Shape, Unchanged
 from getmodules.net.network import ClientNetwork
 from getmodules.net.websource import WebSource
 from tests.contexts import a_context

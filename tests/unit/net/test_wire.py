@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from getmodules.deadline import Deadline
+from getmodules.api.limits import Deadline
 from getmodules.errors import GetModulesError
 from getmodules.net.settings import NetSettings
 from getmodules.net.wire import Wire

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.ports import Context
+from getmodules.api.ports import Context
 from tests.contexts import a_context
 from tests.unit.oci.layouts import HandMade
 

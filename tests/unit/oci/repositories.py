@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from getmodules.api.ports import Context
 from getmodules.oci.worktree import select
-from getmodules.ports import Context
 from tests.contexts import a_context
 from tests.fakes import Notices
 from tests.snapshots import write_tree

@@ -15,7 +15,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from getmodules.deadline import Deadline
+from getmodules.api.limits import Deadline
+from getmodules.api.ports import Context, Credential, Origin
 from getmodules.errors import (
     AuthenticationError,
     ConfigError,
@@ -29,7 +30,6 @@ from getmodules.net.session import Call, Grant, Session, origin_of
 from getmodules.net.settings import NetSettings
 from getmodules.oci import auth
 from getmodules.oci.auth import Tokens
-from getmodules.ports import Context, Credential, Origin
 from getmodules.util.redact import Secret
 from tests.contexts import a_context
 from tests.refusals import refusal, words_of

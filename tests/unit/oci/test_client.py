@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from oras.provider import Registry as OrasRegistry
 
+from getmodules.api.ports import Context, Credential
 from getmodules.errors import (
     AuthenticationError,
     CorruptArchiveError,
@@ -31,7 +32,6 @@ from getmodules.oci.artifact import parse
 from getmodules.oci.auth import Tokens
 from getmodules.oci.client import RegistryClient
 from getmodules.oci.repository import MANIFEST_BYTES, OCI_INDEX, OCI_MANIFEST, Descriptor, RawManifest
-from getmodules.ports import Context, Credential
 from getmodules.testing import Access, Behaviour, Registry, User, artifact, module_package
 from getmodules.util.digest import Digest
 from getmodules.util.redact import Secret

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from getmodules.addresses.types import Arguments, PackageAddress
+from getmodules.api.ports import Context
 from getmodules.errors import AddressError, AuthenticationError, CorruptArchiveError, DigestMismatchError, NotFoundError
 from getmodules.oci import inspect as inspecting
 from getmodules.oci.inspect import inspect, tags
 from getmodules.oci.repository import OCI_MANIFEST, Descriptor, RawManifest
 from getmodules.oci.results import Referrer
-from getmodules.ports import Context
 from getmodules.util.digest import Digest
 from tests.contexts import a_context
 from tests.fakes import Notices

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from getmodules.api.ports import Context
 from getmodules.errors import (
     CorruptArchiveError,
     DigestMismatchError,
@@ -19,7 +20,6 @@ from getmodules.errors import (
 )
 from getmodules.oci.layout import Layout
 from getmodules.oci.repository import OCI_INDEX, OCI_MANIFEST, Descriptor, referrers_tag
-from getmodules.ports import Context
 from getmodules.util.digest import Digest
 from tests.refusals import refusal
 from tests.unit.oci.layouts import ONE, THREE, TWO, HandMade, a_manifest, encoded, raw, sha256

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from getmodules.api.limits import Limits
+from getmodules.api.ports import Context
 from getmodules.errors import (
     CorruptArchiveError,
     InstallError,
     LimitExceededError,
     UnsafeContentError,
 )
-from getmodules.limits import Limits
 from getmodules.oci.layout import Layout
 from getmodules.oci.repository import Descriptor
-from getmodules.ports import Context
 from getmodules.util.digest import Digest
 from tests.contexts import a_context
 from tests.refusals import refusal

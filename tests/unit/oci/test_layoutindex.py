@@ -6,12 +6,12 @@ from functools import partial
 
 import pytest
 
+from getmodules.api.ports import Context
 from getmodules.errors import (
     NotFoundError,
     UnsafeContentError,
 )
 from getmodules.oci.layout import Layout
-from getmodules.ports import Context
 from tests.refusals import refusal
 from tests.unit.oci.layouts import ONE, REF_NAME, THREE, TWO, HandMade, raw
 

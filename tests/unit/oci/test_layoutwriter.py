@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from getmodules.api.ports import Context
 from getmodules.errors import (
     ContentError,
     DestinationExistsError,
@@ -18,7 +19,6 @@ from getmodules.errors import (
     InstallError,
 )
 from getmodules.oci.layout import Layout
-from getmodules.ports import Context
 from getmodules.util.digest import Digest
 from tests.processes import run, start, strike_at, wait
 from tests.refusals import refusal

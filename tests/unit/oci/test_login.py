@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from getmodules.addresses.grammar import AddressError
+from getmodules.api.limits import Limits
+from getmodules.api.ports import Progress
 from getmodules.catalog import build
 from getmodules.errors import (
     AuthenticationError,
@@ -21,13 +23,11 @@ from getmodules.errors import (
     NotFoundError,
     UnsupportedContentError,
 )
-from getmodules.limits import Limits
 from getmodules.means import Means
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.oci import login as subject
 from getmodules.pipeline import open_context
-from getmodules.progress import Progress
 from getmodules.testing import Access, Registry, User
 from getmodules.util.redact import Secret
 from tests.credhelpers import Helpers, auth_entry

@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from getmodules.api.limits import Limits
+from getmodules.api.model import Archive, Kind, Member
+from getmodules.api.ports import Context
 from getmodules.archive.zip import read_zip
 from getmodules.errors import (
     FetchError,
@@ -21,11 +24,8 @@ from getmodules.errors import (
     UnsafeContentError,
     UnsupportedContentError,
 )
-from getmodules.limits import Limits
-from getmodules.model import Archive, Kind, Member
 from getmodules.oci import pack as packing
 from getmodules.oci.pack import Packed, pack
-from getmodules.ports import Context
 from getmodules.tree import walk
 from tests.contexts import a_context
 from tests.refusals import refusal

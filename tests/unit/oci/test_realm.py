@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from getmodules.api.ports import Origin
 from getmodules.errors import AuthenticationError
 from getmodules.oci.realm import check_realm
-from getmodules.ports import Origin
 from tests.refusals import refusal, words_of
 
 PUBLIC = Origin("https", "8.8.8.8", 443)

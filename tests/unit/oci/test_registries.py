@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from getmodules.api.ports import Context, Credential, Origin
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
 from getmodules.oci import registries as registries_module
 from getmodules.oci.client import RegistryClient
 from getmodules.oci.registries import Registries, api_location, is_loopback, registry_name, speaks_tls
-from getmodules.ports import Context, Credential, Origin
 from getmodules.testing import Registry
 from getmodules.util.redact import Secret
 from tests.certificates import Authority

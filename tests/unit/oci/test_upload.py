@@ -10,6 +10,7 @@ from functools import partial
 
 import pytest
 
+from getmodules.api.ports import Context, Credential
 from getmodules.errors import (
     AuthenticationError,
     DestinationExistsError,
@@ -24,7 +25,6 @@ from getmodules.oci.auth import Tokens
 from getmodules.oci.client import RegistryClient
 from getmodules.oci.repository import OCI_MANIFEST, RawManifest
 from getmodules.oci.upload import Upload
-from getmodules.ports import Context, Credential
 from getmodules.testing import Access, Behaviour, Registry, User
 from getmodules.util.digest import Digest
 from getmodules.util.redact import Secret

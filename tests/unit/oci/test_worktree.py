@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from getmodules.api.limits import Limits
 from getmodules.errors import (
     FetchError,
     GetModulesError,
@@ -17,7 +18,6 @@ from getmodules.errors import (
     UnsupportedContentError,
 )
 from getmodules.files.private import PrivateDirectory
-from getmodules.limits import Limits
 from getmodules.oci import worktree
 from getmodules.oci.worktree import select
 from tests.refusals import refusal

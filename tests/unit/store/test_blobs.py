@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from getmodules import Digest
+from getmodules.api.model import FEW_BYTES
 from getmodules.files.locking import Lock, try_lock
-from getmodules.model import FEW_BYTES
 from getmodules.store.blobs import Blobs
 from tests.processes import bind_mount, in_mount_namespace
 from tests.snapshots import snapshot

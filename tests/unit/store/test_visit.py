@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from getmodules import Digest, InstallError, OfflineError
+from getmodules.api.model import Archive
 from getmodules.files.private import PrivateDirectories
-from getmodules.model import Archive
 from getmodules.store.home import Home
 from getmodules.store.records import PinRecord, RefRecord
 from getmodules.store.upkeep import clean

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from getmodules.api.ports import Context, Credential, NoNetwork, Origin
 from getmodules.errors import AuthenticationError, CorruptArchiveError, NotFoundError, OfflineError
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
-from getmodules.ports import Context, Credential, NoNetwork, Origin
 from getmodules.tfregistry.host import RegistryHost
 from getmodules.util.redact import Secret
 from tests.certificates import Authority

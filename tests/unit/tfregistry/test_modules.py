@@ -9,12 +9,12 @@ import pytest
 
 from getmodules.addresses.types import PackageAddress
 from getmodules.addresses.versions import Constraint, Version
+from getmodules.api.model import Pin
+from getmodules.api.ports import Credential
 from getmodules.errors import NotFoundError, UnsafeContentError
 from getmodules.getters.registry import RegistryGetter
-from getmodules.model import Pin
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
-from getmodules.ports import Credential
 from getmodules.tfregistry.host import RegistryHost
 from getmodules.tfregistry.modules import ModuleRegistry
 from getmodules.tfregistry.names import ModuleName

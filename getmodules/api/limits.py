@@ -1,4 +1,6 @@
-"""Finite, named, on by default: how much a package may bring.
+"""One clock for a whole operation.
+
+Finite, named, on by default: how much a package may bring.
 
 Every bound here is enforced on what really comes out (bytes written, not bytes announced), and an error that
 reports one names the option that moves it.
@@ -7,10 +9,11 @@ reports one names the option that moves it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Self
 
-from getmodules.errors import ConfigError, LimitExceededError
+from getmodules.errors import ConfigError, LimitExceededError, NetworkError
 from getmodules.util.redact import printable
 from getmodules.util.values import names_of, replace, valueclass
 
@@ -106,3 +109,27 @@ def metadata_exceeded(what: str, bound: int = METADATA_BYTES) -> LimitExceededEr
         part="metadata",
         hint="this bound is fixed",
     )
+
+
+@valueclass(kw_only=False)
+class Deadline:
+    """The moment at which an operation gives up, however busy it looks."""
+
+    seconds: float
+    expires: float
+    clock: Callable[[], float]
+
+    @classmethod
+    def after(cls, seconds: float, clock: Callable[[], float] = time.monotonic) -> Self:
+        return cls(seconds, clock() + seconds, clock)
+
+    def remaining(self) -> float:
+        return max(0.0, self.expires - self.clock())
+
+    def check(self) -> None:
+        if self.clock() >= self.expires:
+            raise NetworkError(
+                f"not done after {self.seconds:g} seconds",
+                part="timeout",
+                hint="--limit seconds=N allows more time",
+            )

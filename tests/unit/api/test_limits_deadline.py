@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from getmodules import NetworkError
-from getmodules.deadline import Deadline
+from getmodules.api.limits import Deadline
 from tests.refusals import refusal
 
 

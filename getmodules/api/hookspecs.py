@@ -3,7 +3,7 @@
 A plugin is a module or an object that has some of these, each marked with :data:`hookimpl`, and that is named
 by an entry point in the group ``getmodules``. Hooks are *registration* hooks: each is called once, without
 arguments, and returns an iterable of objects that fit the port named in its signature
-(:mod:`getmodules.ports`). Later calls go to those objects directly. A hook may gain arguments in later
+(:mod:`getmodules.api.ports`). Later calls go to those objects directly. A hook may gain arguments in later
 versions, never lose one; pluggy lets an implementation leave out what it does not need.
 
 .. versionadded:: 0.1
@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 import pluggy
 
-from getmodules.ports import Credentials, Detector, Getter, ProgressSink, Unpacker, Verifier
+from getmodules.api.ports import Credentials, Detector, Getter, ProgressSink, Unpacker, Verifier
 
 PROJECT = "getmodules"
 

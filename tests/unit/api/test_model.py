@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from getmodules import Arguments, Kind, Member, ModuleAddress, PackageAddress, Pin, model as values
+from getmodules import Arguments, Kind, Member, ModuleAddress, PackageAddress, Pin
 from getmodules.addresses.grammar import parse_query
-from getmodules.model import Archive, Entry, MemberPath, Tree
+from getmodules.api import model as values
+from getmodules.api.model import Archive, Entry, MemberPath, Tree
 
 
 @pytest.mark.parametrize(

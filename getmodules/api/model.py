@@ -1,4 +1,6 @@
-"""The frozen values of the flow, in the order in which they come into being.
+"""What the library hands back: frozen, and safe to show or to store.
+
+The frozen values of the flow, in the order in which they come into being.
 
 An address is parsed, detected, planned, pinned, fetched, spooled, unpacked, written and published; each step
 makes one of these from the one before (``docs/explanation/architecture.rst`` draws the whole way). Values
@@ -257,3 +259,38 @@ class Tree:
     @property
     def bytes(self) -> int:
         return sum(entry.size for entry in self.entries)
+
+
+@valueclass
+class Resolved:
+    """What an address means today: the pinned address and the id that it stands for."""
+
+    source: str
+    address: str
+    pinned: str
+    id: str
+
+
+@valueclass
+class Installed:
+    """A directory that can be trusted, and why.
+
+    ``pinned`` is the address that brings exactly this again; ``None`` for a directory, whose content is its
+    only identity. ``package_h1`` is that of the whole package, where the whole package was written.
+    Addresses are redacted: what is stored or shown must not carry a password.
+    """
+
+    path: Path
+    source: str
+    address: str
+    pinned: str | None
+    id: str
+    h1: str
+    package_h1: str | None
+    digests: Mapping[str, str]
+    files: int
+    bytes: int
+    evidence: tuple[Evidence, ...]
+    #: sha256 of the archive's own bytes, and how many they are, where it came as one.
+    archive: str | None = None
+    archive_bytes: int | None = None

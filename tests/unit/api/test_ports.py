@@ -19,8 +19,8 @@ from getmodules import (
     Phase,
     Secret,
 )
-from getmodules.deadline import Deadline
-from getmodules.ports import NoNetwork
+from getmodules.api.limits import Deadline
+from getmodules.api.ports import NoNetwork
 from getmodules.util.values import FrozenValueError
 from tests.contexts import a_context
 from tests.fakes import FakeGetter, Recorder, client_with, members_of

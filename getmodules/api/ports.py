@@ -3,6 +3,8 @@
 A plugin's class need not inherit from anything here; these are Protocols. What a Protocol marks as optional
 may be left out, and :mod:`getmodules.catalog` supplies the default. Whatever a plugin returns or raises is
 checked and wrapped there, once, at the port.
+
+What is going on, told to whoever wants to show it.
 """
 
 from __future__ import annotations
@@ -10,15 +12,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import AbstractContextManager
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from getmodules.addresses.mirrors import Mirrors
 from getmodules.addresses.types import PackageAddress
-from getmodules.deadline import Deadline
-from getmodules.errors import InstallError, OfflineError
-from getmodules.limits import Limits
-from getmodules.model import (
+from getmodules.api.limits import Deadline, Limits
+from getmodules.api.model import (
     Archive,
     Blob,
     Demand,
@@ -33,12 +34,48 @@ from getmodules.model import (
     Unchanged,
     Want,
 )
-from getmodules.progress import Phase, Progress
+from getmodules.errors import InstallError, OfflineError
 from getmodules.turns import Turns
 from getmodules.util.digest import Digest
 from getmodules.util.once import Memo
 from getmodules.util.redact import Secret
 from getmodules.util.values import field, valueclass
+
+
+class Phase(StrEnum):
+    RESOLVING = "resolving"
+    DOWNLOADING = "downloading"
+    VERIFYING = "verifying"
+    UNPACKING = "unpacking"
+    PUBLISHING = "publishing"
+
+
+class Progress:
+    """What is going on, as method calls that do nothing; override what you want to see.
+
+    ``package`` is the redacted address of a package and tells parallel ones apart. Calls come from the thread
+    that works on it. An exception raised in here cancels the operation and leaves nothing behind; raised in
+    :meth:`finished` it goes on to the caller, and undoes nothing: all is over then.
+    """
+
+    #: Whether a call may wait for another thread. Where none ever does, packages side by side are faster.
+    may_wait: bool = True
+
+    def planned(self, packages: int) -> None:
+        """So many packages are now worked on, side by side."""
+
+    def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
+        """A package enters ``phase``; ``total`` is the number of bytes to come, where it is known."""
+
+    def advance(self, package: str, amount: int) -> None:
+        """``amount`` more bytes are done in the current phase."""
+
+    def notice(self, package: str, message: str) -> None:
+        """Something worth knowing that is no error."""
+
+    def finished(self, package: str, error: BaseException | None) -> None:
+        """The package is installed, or ``error`` ended it."""
+
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from getmodules import ConfigError, LimitExceededError, Limits
-from getmodules.limits import metadata_exceeded
+from getmodules.api.limits import metadata_exceeded
 from tests.refusals import refusal, words_of
 
 FIELDS = [field.name for field in fields(Limits)]

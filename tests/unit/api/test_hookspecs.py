@@ -7,7 +7,8 @@ from typing import Any
 import pluggy
 import pytest
 
-from getmodules import Client, Gate, hookimpl, hookspecs
+from getmodules import Client, Gate, hookimpl
+from getmodules.api import hookspecs
 from getmodules.plugins import REQUIRED
 from tests.fakes import FakeCredentials, FakeGetter, FakeVerifier
 
