@@ -78,9 +78,10 @@ if TYPE_CHECKING:
         Progress as Progress,
         Shorthand as Shorthand,
     )
+    from getmodules.archive.directory import members_of as members_of
+    from getmodules.archive.hashing import hash_file as hash_file, hash_tree as hash_tree, hash_zip as hash_zip
     from getmodules.batch import Failure as Failure, Pace as Pace
     from getmodules.client import Client as Client, StrPath
-    from getmodules.hashing import hash_file as hash_file, hash_tree as hash_tree, hash_zip as hash_zip
     from getmodules.oci.results import Inspected as Inspected, Pushed as Pushed, Referrer as Referrer
     from getmodules.project.reports import (
         CheckReport as CheckReport,
@@ -90,7 +91,6 @@ if TYPE_CHECKING:
         OutdatedReport as OutdatedReport,
         VerifyReport as VerifyReport,
     )
-    from getmodules.tree import members_of as members_of
     from getmodules.util.digest import Digest as Digest
     from getmodules.util.redact import Secret as Secret
 
@@ -113,9 +113,9 @@ _HOME_OF = {
     "Failure": "getmodules.batch",
     "FailuresError": "getmodules.project.reports",
     "Gate": "getmodules.api.model",
-    "hash_file": "getmodules.hashing",
-    "hash_tree": "getmodules.hashing",
-    "hash_zip": "getmodules.hashing",
+    "hash_file": "getmodules.archive.hashing",
+    "hash_tree": "getmodules.archive.hashing",
+    "hash_zip": "getmodules.archive.hashing",
     "hookimpl": "getmodules.api.hookspecs",
     "Inspected": "getmodules.oci.results",
     "Installed": "getmodules.api.model",
@@ -125,7 +125,7 @@ _HOME_OF = {
     "LockReport": "getmodules.project.reports",
     "Member": "getmodules.api.model",
     "Members": "getmodules.api.model",
-    "members_of": "getmodules.tree",
+    "members_of": "getmodules.archive.directory",
     "ModuleAddress": "getmodules.addresses.types",
     "Origin": "getmodules.api.ports",
     "OutdatedReport": "getmodules.project.reports",

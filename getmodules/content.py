@@ -15,8 +15,7 @@ from getmodules.addresses.core_arguments import Treatment
 from getmodules.api.model import Archive, Blob, Demand, Evidence, Gate, Kind, Layers, Member, Members
 from getmodules.api.ports import Context, Phase
 from getmodules.archive.layers import merged
-from getmodules.archive.refusals import FORMATS, HEAD_BYTES, looks_like
-from getmodules.archive.source import opened, pieces
+from getmodules.archive.source import FORMATS, HEAD_BYTES, looks_like, opened, pieces
 from getmodules.bound import BoundUnpacker
 from getmodules.boundgetter import BoundGetter
 from getmodules.catalog import Catalog

@@ -14,7 +14,7 @@ from getmodules.addresses.grammar import is_url_like, join_subdirs, merge_argume
 from getmodules.addresses.types import Arguments, ModuleAddress, PackageAddress, SourceAddress
 from getmodules.addresses.url import check_url
 from getmodules.api.ports import Shorthand
-from getmodules.archive.paths import member_path
+from getmodules.archive.names import member_path
 from getmodules.bound import BoundDetector
 from getmodules.catalog import Catalog
 from getmodules.errors import AddressError, GetModulesError, UnsafeContentError

@@ -22,7 +22,7 @@ from getmodules.addresses.grammar import join_subdirs
 from getmodules.addresses.types import ModuleAddress
 from getmodules.api.model import Gate, Installed, Request, Resolved, Tree, Want
 from getmodules.api.ports import Context, Phase
-from getmodules.archive.outlet import Outlet
+from getmodules.archive.selection import Outlet
 from getmodules.archive.writer import write_members
 from getmodules.arrival import Arrival, arrive, located
 from getmodules.catalog import Catalog

@@ -230,7 +230,7 @@ class Archive:
 
 # ---------------------------------------------------------------------------------------------- the result
 
-#: A relative path of clean components, separated by ``/``: only :mod:`getmodules.archive.paths` makes them.
+#: A relative path of clean components, separated by ``/``: only :mod:`getmodules.archive.names` makes them.
 MemberPath = NewType("MemberPath", str)
 
 

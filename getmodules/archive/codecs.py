@@ -12,7 +12,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, Protocol
 
-from getmodules.archive.refusals import corrupt, not_this
+from getmodules.archive.source import corrupt, not_this
 from getmodules.errors import ContentError, LimitExceededError
 from getmodules.util.values import valueclass
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from getmodules.api.limits import METADATA_BYTES, Limits, metadata_exceeded
 from getmodules.api.model import Kind, Member
-from getmodules.archive.paths import member_path
+from getmodules.archive.names import member_path
 from getmodules.errors import UnsafeContentError
 from getmodules.util.redact import printable
 

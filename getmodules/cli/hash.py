@@ -45,8 +45,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def _hashes(path: str) -> tuple[str | None, str | None]:
+    from getmodules.archive.hashing import hash_file, hash_tree, hash_zip
     from getmodules.files.local import unreadable
-    from getmodules.hashing import hash_file, hash_tree, hash_zip
 
     # The reader below refuses links, because nobody means one inside of a package; here it was typed.
     real = Path(os.path.realpath(path))

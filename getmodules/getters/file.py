@@ -18,10 +18,10 @@ from getmodules.addresses.url import check_url
 from getmodules.api.hookspecs import hookimpl
 from getmodules.api.model import Blob, Members, Pin, Want
 from getmodules.api.ports import Context, Detector, Getter, Shorthand
+from getmodules.archive.directory import walk
 from getmodules.errors import AddressError, UnsafeContentError
 from getmodules.files.local import read_file, unreadable
 from getmodules.files.private import is_private
-from getmodules.tree import walk
 from getmodules.util.redact import printable
 from getmodules.util.values import replace
 

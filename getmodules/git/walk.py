@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from getmodules.api.limits import METADATA_BYTES, Limits, metadata_exceeded
-from getmodules.archive.outlet import plain_start
+from getmodules.archive.selection import plain_start
 from getmodules.git.parse import Mode, TreeEntry, tree_entries
 from getmodules.util.redact import printable
 from getmodules.util.values import field, valueclass

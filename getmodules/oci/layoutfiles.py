@@ -15,9 +15,8 @@ from typing import IO, Protocol, Self
 from getmodules.api.limits import METADATA_BYTES, metadata_exceeded
 from getmodules.api.model import Archive, Kind
 from getmodules.api.ports import Context
-from getmodules.archive.paths import member_path
-from getmodules.archive.refusals import FORMATS, HEAD_BYTES, looks_like
-from getmodules.archive.source import opened
+from getmodules.archive.names import member_path
+from getmodules.archive.source import FORMATS, HEAD_BYTES, looks_like, opened
 from getmodules.archive.tar import read_offsets
 from getmodules.errors import CorruptArchiveError, FetchError, UnsafeContentError
 from getmodules.files.local import CHUNK, unreadable

@@ -17,7 +17,7 @@ from getmodules.api.limits import Limits
 from getmodules.api.model import Kind, Member
 from getmodules.api.ports import Context
 from getmodules.archive.links import LinkWalk
-from getmodules.archive.paths import NameBook
+from getmodules.archive.names import NameBook
 from getmodules.errors import UnsafeContentError, UnsupportedContentError
 from getmodules.files.os_errors import ANOTHER_TMPDIR, translated
 from getmodules.oci.ignore import IGNORE_FILE

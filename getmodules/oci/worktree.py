@@ -13,13 +13,13 @@ from pathlib import Path
 from getmodules.api.limits import metadata_exceeded
 from getmodules.api.model import Kind, Member
 from getmodules.api.ports import Context
+from getmodules.archive.directory import member_at, walk
 from getmodules.errors import FetchError, NotFoundError, UnsupportedContentError
 from getmodules.files.local import read_file, unreadable
 from getmodules.files.opening import is_in_the_way
 from getmodules.files.private import is_private
 from getmodules.oci.ignore import IGNORE_FILE, Ignore
 from getmodules.oci.workgit import Git, Revision
-from getmodules.tree import member_at, walk
 from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from getmodules.addresses.types import ModuleAddress
-from getmodules.archive.outlet import may_select, plain_start
-from getmodules.archive.paths import fold
+from getmodules.archive.names import fold
+from getmodules.archive.selection import may_select, plain_start
 from getmodules.detection import local_root
 from getmodules.errors import ConfigError, GetModulesError
 from getmodules.files.staging import Destination

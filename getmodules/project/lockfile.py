@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from getmodules.archive.paths import member_path
+from getmodules.archive.names import member_path
 from getmodules.errors import ConfigError, LockStaleError, UnsafeContentError
 from getmodules.files.durable import shown_path
 from getmodules.project.document import Table, parse, read_text, toml_string

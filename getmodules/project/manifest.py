@@ -17,7 +17,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from getmodules.addresses.versions import Constraint, VersionError
-from getmodules.archive.paths import fold
+from getmodules.archive.names import fold
 from getmodules.config import registry_from
 from getmodules.demands import of_expectation
 from getmodules.errors import ConfigError

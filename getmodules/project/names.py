@@ -10,7 +10,7 @@ from typing import Final
 
 from getmodules.addresses.grammar import parse
 from getmodules.addresses.types import SourceAddress
-from getmodules.archive.paths import fold, is_unportable, member_path
+from getmodules.archive.names import fold, is_unportable, member_path
 from getmodules.errors import ConfigError, GetModulesError, UnsafeContentError
 from getmodules.util.redact import printable, redact_address
 

@@ -6,8 +6,8 @@ import os
 import stat
 from pathlib import Path
 
+from getmodules.archive.hashing import hash_file, hash_tree, hash_zip
 from getmodules.files.local import unreadable
-from getmodules.hashing import hash_file, hash_tree, hash_zip
 from getmodules.providers.hashes import Hash
 from getmodules.providers.platforms import Platform
 from getmodules.util.values import valueclass

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from getmodules import Client, ContentError, GetModulesError, Limits
-from getmodules.archive.paths import FOLDS_NAMES
+from getmodules.archive.names import FOLDS_NAMES
 from tests.security.cases import CANARY, limit, unsafe
 from tests.snapshots import snapshot
 

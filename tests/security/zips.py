@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from getmodules.archive.paths import FOLDS_NAMES
+from getmodules.archive.names import FOLDS_NAMES
 from tests.archives import Z, extra_field, raw_deflate, streamed, unicode_path, zip_bytes
 from tests.security.cases import AMBIGUOUS, CANARY, CORRUPT, UNSUPPORTED, Case, Executable, Wanted, limit, unsafe
 

@@ -11,7 +11,7 @@ import pytest
 from getmodules import Client, Credential, InstallError, Origin, hookimpl
 from getmodules.api.model import Members
 from getmodules.api.ports import Progress
-from getmodules.archive.refusals import HEAD_BYTES
+from getmodules.archive.source import HEAD_BYTES
 from getmodules.content import Content
 from getmodules.means import SMALL_BYTES, Means
 from getmodules.util.redact import Secret

@@ -13,7 +13,7 @@ import pytest
 from getmodules.api.limits import Limits
 from getmodules.api.model import Kind, Member, Members, Tree
 from getmodules.api.ports import Progress
-from getmodules.archive.ground import Ground
+from getmodules.archive.target_dir import Ground
 from getmodules.archive.writer import LARGE_BYTES, Outlet, write_members
 from getmodules.errors import (
     CorruptArchiveError,
@@ -116,7 +116,7 @@ def test_many_files_are_written_by_the_writer_thread(tmp_path: Path) -> None:
 def test_files_go_to_the_writer_thread_where_the_system_is_slow(
     slow: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("getmodules.archive.pace._SLOW_SECONDS", 0.0 if slow else 60.0)
+    monkeypatch.setattr("getmodules.archive.write_thread._SLOW_SECONDS", 0.0 if slow else 60.0)
     names = set[str]()
     direct = Ground.write_file
 

@@ -15,6 +15,7 @@ from hypothesis import given, strategies as st
 from getmodules.api.limits import Limits
 from getmodules.api.model import Archive, Kind, Member
 from getmodules.api.ports import Context
+from getmodules.archive.directory import walk
 from getmodules.archive.zip import read_zip
 from getmodules.errors import (
     FetchError,
@@ -26,7 +27,6 @@ from getmodules.errors import (
 )
 from getmodules.oci import pack as packing
 from getmodules.oci.pack import Packed, pack
-from getmodules.tree import walk
 from tests.contexts import a_context
 from tests.refusals import refusal
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from getmodules.dirhash import h1
+from getmodules.archive.tree_hash import h1
 from getmodules.errors import ContentError
 from tests.checkout import CASES
 

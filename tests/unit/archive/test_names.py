@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from getmodules.api.limits import Limits
-from getmodules.archive.paths import NameBook, decode_name, member_path
+from getmodules.archive.names import NameBook, decode_name, member_path
 from getmodules.errors import LimitExceededError, UnsafeContentError
 from tests.refusals import refusal
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from getmodules.api.model import Kind
+from getmodules.archive.directory import members_of, walk
 from getmodules.errors import FetchError, NotFoundError
 from getmodules.files import opening as below
 from getmodules.files.local import LocalFile, read_file
-from getmodules.tree import members_of, walk
 from tests.processes import as_each_user
 from tests.refusals import refusal
 

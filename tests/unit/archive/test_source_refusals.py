@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from getmodules.archive.refusals import ambiguous, corrupt, looks_like, not_this, unsupported
+from getmodules.archive.source import ambiguous, corrupt, looks_like, not_this, unsupported
 
 
 @pytest.mark.parametrize(

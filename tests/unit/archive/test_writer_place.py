@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from getmodules.api.limits import RATIO_FREE_BYTES, Limits
-from getmodules.archive.outlet import Outlet
-from getmodules.archive.place import Place
+from getmodules.archive.selection import Outlet
+from getmodules.archive.writer import Place
 from getmodules.errors import LimitExceededError
 from getmodules.util.worker import Worker
 from tests.contexts import a_context

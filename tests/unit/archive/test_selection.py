@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from getmodules.archive.outlet import Selection
+from getmodules.archive.selection import Selection
 from getmodules.errors import SubdirectoryNotFoundError
 from tests.refusals import refusal
 

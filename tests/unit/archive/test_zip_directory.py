@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from getmodules.archive.source import Window
-from getmodules.archive.zipdirectory import extra_fields, read_directory
+from getmodules.archive.zip import extra_fields, read_directory
 from getmodules.errors import CorruptArchiveError, GetModulesError, LimitExceededError, UnsafeContentError
 from tests.archives import Z, extra_field, refused, zip_bytes
 from tests.refusals import refusal

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.archive.sink import FileSink
+from getmodules.archive.writer import FileSink
 from getmodules.errors import InstallError
 from tests.refusals import refusal
 

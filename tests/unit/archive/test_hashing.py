@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import getmodules
-from getmodules.dirhash import h1, link_to_directory_digest
+from getmodules.archive.tree_hash import h1, link_to_directory_digest
 from getmodules.errors import ConfigError, GetModulesError
-from tests.unit.test_dirhash import VECTORS, content_of
+from tests.unit.archive.test_tree_hash import VECTORS, content_of
 
 DIRECTORIES = [pytest.param(row, id=row["name"]) for row in VECTORS if "files" in row and "h1_dir" in row]
 ZIPS = [pytest.param(row, id=row["name"]) for row in VECTORS if "zip_b64" in row]
@@ -110,7 +110,7 @@ def test_a_file_that_is_no_zip(tmp_path: Path) -> None:
 
 def test_a_directory_that_becomes_a_link_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a copy would not: what is hashed is what would be installed."""
-    from getmodules import hashing
+    from getmodules.archive import hashing
 
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret" / "f").write_text("secret")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from getmodules.archive.ground import Ground
+from getmodules.archive.target_dir import Ground
 from getmodules.errors import InstallError, UnsafeContentError
 from tests.processes import as_each_user
 from tests.refusals import refusal

@@ -11,10 +11,10 @@ from pathlib import Path
 from getmodules.api.limits import Deadline, Limits
 from getmodules.api.model import Archive, Kind, Member
 from getmodules.api.ports import Context, Progress
-from getmodules.dirhash import Named, link_to_directory_digest, tree_scheme
+from getmodules.archive.directory import walk
+from getmodules.archive.tree_hash import Named, link_to_directory_digest, tree_scheme
 from getmodules.errors import UnsafeContentError
 from getmodules.files.local import read_file, unreadable
-from getmodules.tree import walk
 from getmodules.util.redact import printable
 
 

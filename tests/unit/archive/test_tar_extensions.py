@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from getmodules.archive.tarextensions import Extensions, pax_records
+from getmodules.archive.tar import Extensions, pax_records
 from getmodules.errors import CorruptArchiveError
 from tests.archives import record
 from tests.refusals import refusal

@@ -5,7 +5,7 @@ from itertools import repeat
 
 import pytest
 
-from getmodules.archive.pace import Pace
+from getmodules.archive.write_thread import Pace
 
 MEMORY, DISK, PAUSE = 8e-6, 25e-6, 5e-3
 
