@@ -14,6 +14,8 @@ from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.api.limits import Limits
 from getmodules.api.model import Installed, Request, Resolved, Want
 from getmodules.api.ports import Context, Progress
+from getmodules.cache.location import Home, directory_from, open_home
+from getmodules.cache.session import temporary_workshops
 from getmodules.config import limits_from, registry_from, selection_from
 from getmodules.errors import AddressError
 from getmodules.files.os_errors import install_error
@@ -24,11 +26,9 @@ from getmodules.net.settings import NetSettings
 from getmodules.pipeline import install, reported, resolve_address
 from getmodules.plugins import check_named, load, tell_broken
 from getmodules.projects import Projects
-from getmodules.store.home import Home, directory_from, open_home
 from getmodules.turns import Turns
 from getmodules.util.redact import printable, redact_address
 from getmodules.util.values import replace
-from getmodules.workshop import temporary_workshops
 
 if TYPE_CHECKING:
     from getmodules.batch import Pace

@@ -18,6 +18,7 @@ from getmodules.archive.layers import merged
 from getmodules.archive.source import FORMATS, HEAD_BYTES, looks_like, opened, pieces
 from getmodules.bound import BoundUnpacker
 from getmodules.boundgetter import BoundGetter
+from getmodules.cache.session import Visit
 from getmodules.catalog import Catalog
 from getmodules.errors import (
     AddressError,
@@ -35,7 +36,6 @@ from getmodules.guard import Guarded
 from getmodules.journey import Journey
 from getmodules.plugins import Plugin, attributed
 from getmodules.spool import OWN_ALGORITHM, checked_size, spool, with_digests
-from getmodules.store.visit import Visit
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass

@@ -11,6 +11,8 @@ from getmodules.addresses.types import PackageAddress
 from getmodules.api.limits import Deadline, Limits
 from getmodules.api.ports import Context, Credential, Network, NoNetwork, Origin, Progress
 from getmodules.bound import first_credential
+from getmodules.cache.location import Home
+from getmodules.cache.session import Trouble, Visit, Workshops
 from getmodules.catalog import Catalog
 from getmodules.content import Content
 from getmodules.detection import is_local
@@ -19,12 +21,9 @@ from getmodules.files.private import PrivateDirectories, Sweeper
 from getmodules.net.credentials import from_environment
 from getmodules.net.network import ClientNetwork
 from getmodules.net.settings import NetSettings
-from getmodules.store.home import Home
-from getmodules.store.visit import Trouble, Visit
 from getmodules.turns import Turns
 from getmodules.util.once import Memo
 from getmodules.util.values import field, valueclass
-from getmodules.workshop import Workshops
 
 #: Archives up to this size are unpacked in one turn.
 SMALL_BYTES = 1 << 20

@@ -25,6 +25,7 @@ from getmodules.api.ports import Context, Phase
 from getmodules.archive.selection import Outlet
 from getmodules.archive.writer import write_members
 from getmodules.arrival import Arrival, arrive, located
+from getmodules.cache.session import Workshops, temporary_workshops
 from getmodules.catalog import Catalog
 from getmodules.content import Content, Place, close, receive
 from getmodules.detection import local_root
@@ -37,7 +38,6 @@ from getmodules.plugins import attributed
 from getmodules.recall import Recall
 from getmodules.reporting import Reporting
 from getmodules.util.values import replace
-from getmodules.workshop import Workshops, temporary_workshops
 
 
 def resolve_address(source: str, address: ModuleAddress, means: Means) -> Resolved:

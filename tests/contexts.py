@@ -9,10 +9,9 @@ from typing import Any
 
 from getmodules.api.limits import Deadline, Limits
 from getmodules.api.ports import Context, Progress
+from getmodules.cache.session import Visit, Workshops
 from getmodules.files.private import PrivateDirectories
-from getmodules.store.visit import Visit
 from getmodules.util.values import replace
-from getmodules.workshop import Workshops
 
 
 def a_context(tmp_path: Path | None = None, **more: Any) -> Context:

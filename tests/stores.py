@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from getmodules import Client, Digest
+from getmodules.cache.location import Home, open_home
+from getmodules.cache.session import Visit
 from getmodules.files.private import PrivateDirectories
-from getmodules.store.home import Home, open_home
-from getmodules.store.visit import Visit
 from tests.fakes import FakePlugin, Recorder
 
 

@@ -12,8 +12,8 @@ from getmodules.cli.render import Console, whole
 from getmodules.errors import ConfigError
 
 if TYPE_CHECKING:
-    from getmodules.store.home import Home
-    from getmodules.store.upkeep import Pruned
+    from getmodules.cache.location import Home
+    from getmodules.cache.upkeep import Pruned
 
 _EPILOG = """\
   info      where it is, and how much is in it
@@ -88,14 +88,14 @@ def _bounds(options: argparse.Namespace) -> tuple[int | None, float | None]:
 
 
 def _home(console: Console) -> Home | None:
-    from getmodules.store.home import directory_from, open_home
+    from getmodules.cache.location import directory_from, open_home
 
     directory = directory_from(console.environ)
     return None if directory is None else open_home(directory)
 
 
 def _info(home: Home | None, console: Console) -> int:
-    from getmodules.store.upkeep import info
+    from getmodules.cache.upkeep import info
 
     if home is None:
         fields: dict[str, object] = {"path": None, "writable": False}
@@ -113,8 +113,8 @@ def _info(home: Home | None, console: Console) -> int:
 
 
 def _verify(home: Home, console: Console) -> int:
+    from getmodules.cache.upkeep import verify
     from getmodules.errors import VerificationError
-    from getmodules.store.upkeep import verify
 
     checked = verify(home)
     lines = [f"damaged {digest}" for digest in checked.damaged]
@@ -124,7 +124,7 @@ def _verify(home: Home, console: Console) -> int:
 
 
 def _remove(home: Home, max_size: int | None, older_than: float | None, console: Console, *, everything: bool) -> int:
-    from getmodules.store.upkeep import clean, prune
+    from getmodules.cache.upkeep import clean, prune
 
     done: Pruned = clean(home) if everything else prune(home, max_size=max_size, older_than=older_than)
     text = f"removed {done.freed:,} bytes: {done.removed:,} packages and repositories; {done.bytes:,} bytes stay"

@@ -9,6 +9,7 @@ from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.addresses.versions import Constraint, Version, VersionError
 from getmodules.batch import Failure, Outcome, ask_all
 from getmodules.boundgetter import BoundGetter
+from getmodules.cache.session import temporary_workshops
 from getmodules.errors import ConfigError, GetModulesError, NotFoundError, OfflineError
 from getmodules.means import Means
 from getmodules.pipeline import reported
@@ -17,7 +18,6 @@ from getmodules.project.dests import check_own
 from getmodules.project.manifest import ModuleEntry
 from getmodules.util.redact import printable
 from getmodules.util.values import replace, valueclass
-from getmodules.workshop import temporary_workshops
 
 _SHOWN = 5
 

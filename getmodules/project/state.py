@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 
 from getmodules.api.ports import Progress
+from getmodules.cache.locks import claimed
 from getmodules.errors import ConfigError, InstallError
 from getmodules.files.durable import shown_path
 from getmodules.files.os_errors import translated
@@ -26,7 +27,6 @@ from getmodules.files.private import Sweeper
 from getmodules.project.document import read_text
 from getmodules.project.files import write_file
 from getmodules.project.names import STATE_DIRECTORY
-from getmodules.store.claims import claimed
 
 _INSTALLED, _BUSY, _IGNORE = "installed.json", "busy", ".gitignore"
 _ATTEMPTS = 20

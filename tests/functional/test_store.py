@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from getmodules import Client, ConfigError, Digest, DigestMismatchError, GetModulesError, OfflineError
-from getmodules.store.upkeep import clean
+from getmodules.cache.upkeep import clean
 from getmodules.testing import Package, Registry, image_package, module_package
 from tests.commandline import COMMAND, PATIENCE, Result, environment, run, start
 from tests.fakes import ZIP, ZIP_H1, ZIP_SHA256, Recorder, zip_of

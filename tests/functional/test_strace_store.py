@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from getmodules import Client
-from getmodules.store.upkeep import prune, verify
+from getmodules.cache.upkeep import prune, verify
 from tests.functional.test_strace import FILES, FULL, STRIDE, Hit, Scene, make_source, strace, sweep  # noqa: F401 - a fixture
 from tests.servers import Connection, Received, serving
 from tests.snapshots import snapshot

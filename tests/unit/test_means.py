@@ -12,10 +12,10 @@ from getmodules import Client, Credential, InstallError, Origin, hookimpl
 from getmodules.api.model import Members
 from getmodules.api.ports import Progress
 from getmodules.archive.source import HEAD_BYTES
+from getmodules.cache.session import Workshops
 from getmodules.content import Content
 from getmodules.means import SMALL_BYTES, Means
 from getmodules.util.redact import Secret
-from getmodules.workshop import Workshops
 
 ORIGIN = Origin("https", "h.example", 443)
 

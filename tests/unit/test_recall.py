@@ -14,8 +14,8 @@ from getmodules import Blob, Client, ConfigError, Digest, DigestMismatchError, E
 from getmodules.addresses.types import Arguments, PackageAddress
 from getmodules.api.model import Layers, Pin
 from getmodules.api.ports import Context
+from getmodules.cache.records import PROOF_BYTES, Brought, PinRecord, Records
 from getmodules.errors import OfflineError, PluginContractError, VerificationError
-from getmodules.store.records import PROOF_BYTES, Brought, PinRecord, Records
 from getmodules.testing import tar_of
 from tests.fakes import (
     FILES,

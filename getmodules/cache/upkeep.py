@@ -14,17 +14,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from getmodules.cache.blobs import Blobs
+from getmodules.cache.location import Home, listing, room
+from getmodules.cache.locks import attempt
+from getmodules.cache.records import Records
 from getmodules.errors import InstallError
 from getmodules.files import opening as openflags
 from getmodules.files.opening import is_in_the_way
 from getmodules.files.os_errors import install_error, translated
 from getmodules.files.private import PrivateDirectory, Sweeper
 from getmodules.files.removal import remove_contents, status_of
-from getmodules.store.blobs import Blobs
-from getmodules.store.claims import attempt
-from getmodules.store.home import Home
-from getmodules.store.places import listing, room
-from getmodules.store.records import Records
 from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
 

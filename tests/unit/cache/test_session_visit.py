@@ -11,11 +11,11 @@ import pytest
 
 from getmodules import Digest, InstallError, OfflineError
 from getmodules.api.model import Archive
+from getmodules.cache.location import Home
+from getmodules.cache.records import PinRecord, RefRecord
+from getmodules.cache.session import Trouble, Visit
+from getmodules.cache.upkeep import clean
 from getmodules.files.private import PrivateDirectories
-from getmodules.store.home import Home
-from getmodules.store.records import PinRecord, RefRecord
-from getmodules.store.upkeep import clean
-from getmodules.store.visit import Trouble, Visit
 from tests.contexts import a_context
 from tests.fakes import Recorder
 from tests.processes import as_each_user, in_mount_namespace, mount_tmpfs
@@ -285,7 +285,7 @@ def test_what_is_kept_elsewhere_is_brought_to_its_own_disk(
     def sync(fd: int) -> None:
         synced.append(os.fstat(fd).st_dev)
 
-    monkeypatch.setattr("getmodules.store.visit.sync_filesystem", sync)
+    monkeypatch.setattr("getmodules.cache.session.sync_filesystem", sync)
     with a_visit(root) as visit:
         visit.settle(Path("/proc"))
         assert synced == []  # nothing was kept

@@ -11,9 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from getmodules.api.model import FEW_BYTES
+from getmodules.cache.location import listing, put
 from getmodules.files.locking import Lock, try_lock
 from getmodules.files.opening import READ_NO_LINK, directory_of
-from getmodules.store.places import listing, put
 from getmodules.util.digest import STRONG, Digest
 from getmodules.util.values import field, valueclass
 

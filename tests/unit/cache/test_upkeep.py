@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from getmodules import Digest
+from getmodules.cache import upkeep as subject
+from getmodules.cache.records import PinRecord, RefRecord
+from getmodules.cache.upkeep import clean, info, prune, verify
 from getmodules.errors import InstallError
 from getmodules.files.private import PrivateDirectory
-from getmodules.store import upkeep as subject
-from getmodules.store.records import PinRecord, RefRecord
-from getmodules.store.upkeep import clean, info, prune, verify
 from tests.contexts import a_context
 from tests.processes import bind_mount, in_mount_namespace
 from tests.refusals import refusal

@@ -1,33 +1,39 @@
-"""The store as one operation uses it. Whatever cannot be kept is not kept, and the operation goes on."""
+"""Working directories of getters: a private one for each key, one user at a time.
+
+In the store they stay, for the next run; where there is none they live as long as the operation they were made for.
+
+The store as one operation uses it. Whatever cannot be kept is not kept, and the operation goes on.
+"""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import logging
 import os
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Self
 
 from getmodules.api.model import Archive
 from getmodules.api.ports import Context
+from getmodules.cache.blobs import Blobs
+from getmodules.cache.location import Home, room
+from getmodules.cache.locks import claim_name, claimed
+from getmodules.cache.records import PinRecord, Records, RefRecord
 from getmodules.errors import InstallError, OfflineError
 from getmodules.files.download_file import Arriving
 from getmodules.files.locking import try_lock
 from getmodules.files.opening import DIRECTORY
-from getmodules.files.os_errors import translated
+from getmodules.files.os_errors import ANOTHER_TMPDIR, translated
 from getmodules.files.private import PrivateDirectories
 from getmodules.files.removal import remove_entries
 from getmodules.files.syscalls import sync_filesystem
-from getmodules.store.blobs import Blobs
-from getmodules.store.claims import claim_name, claimed
-from getmodules.store.home import Home
-from getmodules.store.places import room
-from getmodules.store.records import PinRecord, Records, RefRecord
 from getmodules.util.digest import Digest
 from getmodules.util.values import replace
 
@@ -260,3 +266,59 @@ def _waiting(context: Context) -> Callable[[bool], None]:
         context.checkpoint()
 
     return wait
+
+
+_TICK_SECONDS = 0.1
+
+
+class Workshops:
+    def __init__(self, place: Callable[[str], Path], visit: Visit) -> None:
+        self._place = place
+        self.visit = visit
+        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+
+    @contextmanager
+    def open(self, key: str, context: Context) -> Iterator[Path]:
+        with self.visit.workshop(key, context) as lasting:
+            if lasting is not None:
+                yield lasting
+                return
+            with self.alone(key, context) as path:
+                with translated("cannot make a working directory"):
+                    self.visit.furnish(key, path)
+                yield path
+
+    @contextmanager
+    def alone(self, key: str, context: Context) -> Iterator[Path]:
+        """Give out a working directory that lives as long as the operation."""
+        name = hashlib.sha256(key.encode()).hexdigest()[:32]
+        with self._taken(self._locks[name], context):
+            path = self._place(name)
+            with translated("cannot make a working directory"):
+                path.mkdir(mode=0o700, exist_ok=True)
+            yield path
+
+    @contextmanager
+    def _taken(self, lock: threading.Lock, context: Context) -> Iterator[None]:
+        with context.turns.left():
+            while not lock.acquire(timeout=_TICK_SECONDS):
+                context.checkpoint()
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+@contextmanager
+def temporary_workshops(visit: Visit) -> Iterator[Workshops]:
+    """Workshops for an operation without a destination; no directory is made before one is asked for."""
+    import tempfile
+
+    with ExitStack() as stack:
+
+        @cache
+        def root() -> Path:
+            with translated("cannot make a temporary directory", ANOTHER_TMPDIR):
+                return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="getmodules-")))
+
+        yield Workshops(lambda name: root() / name, visit)

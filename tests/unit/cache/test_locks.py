@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from getmodules.cache import locks as claims
+from getmodules.cache.locks import attempt, claim_name, claimed
 from getmodules.files.locking import Lock
-from getmodules.store import claims
-from getmodules.store.claims import attempt, claim_name, claimed
 from tests import processes
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from getmodules import ConfigError
-from getmodules.store.home import directory_from, open_home
+from getmodules.cache.location import directory_from, open_home
 from tests.processes import ORDINARY, as_each_user, in_mount_namespace, mount_tmpfs
 from tests.refusals import refusal
 from tests.snapshots import snapshot

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from getmodules import Digest
-from getmodules.store.records import Brought, PinRecord, Records, RefRecord
+from getmodules.cache.records import Brought, PinRecord, Records, RefRecord
 from getmodules.util.values import replace
 from tests.snapshots import snapshot
 

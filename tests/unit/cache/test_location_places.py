@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.store.places import listing, put, room
+from getmodules.cache.location import listing, put, room
 from tests.snapshots import snapshot
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from getmodules import Digest
 from getmodules.api.model import FEW_BYTES
+from getmodules.cache.blobs import Blobs
 from getmodules.files.locking import Lock, try_lock
-from getmodules.store.blobs import Blobs
 from tests.processes import bind_mount, in_mount_namespace
 from tests.snapshots import snapshot
 from tests.stores import a_home, damage, keep, path_of
@@ -99,7 +99,7 @@ def test_one_that_was_replaced_meanwhile_is_not_dropped(root: Path, monkeypatch:
         return real(descriptor)
 
     blobs = Blobs(root)
-    monkeypatch.setattr("getmodules.store.blobs._hashed", lambda *_: (0, {"sha256": Digest.of(b"damaged")}))
+    monkeypatch.setattr("getmodules.cache.blobs._hashed", lambda *_: (0, {"sha256": Digest.of(b"damaged")}))
     monkeypatch.setattr(os, "fstat", better_by_now)
     assert blobs.open(digest) is None
     monkeypatch.undo()
@@ -112,7 +112,7 @@ def test_a_disk_that_cannot_read_it_has_lost_it(root: Path, monkeypatch: pytest.
     def broken(*_: object) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("getmodules.store.blobs._hashed", broken)
+    monkeypatch.setattr("getmodules.cache.blobs._hashed", broken)
     blobs = Blobs(root)
     assert blobs.open(digest) is None
     assert blobs.damaged == [digest]

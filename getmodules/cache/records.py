@@ -18,9 +18,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from getmodules.cache.location import listing, put
 from getmodules.errors import FetchError
 from getmodules.files.local import read_file
-from getmodules.store.places import listing, put
 from getmodules.util import strict_json as strictjson
 from getmodules.util.digest import Digest
 from getmodules.util.strict_json import StrictJsonError, optional, required, string, table_of
