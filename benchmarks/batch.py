@@ -9,6 +9,7 @@
 * packages: OCI over TLS, at 20 ms.
 * warm: each of these again, pinned, with everything in the store, in process, against a bare Python loop that reads,
   hashes and unpacks the same; and without a request.
+* directories: archives again, warm, with a private directory for each module, against one for the operation.
 * linear: 50, 500 and 5 000 packages: does the time grow with them, and does the memory not?
 
 The peer is `terraform get` or `tofu get` where found (TERRAFORM and TOFU say where), else their strategy with git, curl
@@ -27,7 +28,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.batch_rivals import Batch, bare_loop, in_process, peer, whole_command
+from benchmarks.batch_rivals import Batch, bare_loop, in_process, peer, whole_command, with_more_directories
 from benchmarks.batch_site import Site, site
 from benchmarks.harness import (
     Rival,
@@ -155,6 +156,15 @@ def all_warm(here: Site, rounds: int) -> bool:
     return all(reached)
 
 
+def directories(here: Site, rounds: int) -> bool:
+    batch = JOBS["archives"].fill(Batch(here))
+    with fresh(here.work) as cache, Client(environ=batch.environ, cache_dir=cache) as client:
+        ours = in_process(whole_command(batch), client)
+        measured = take_turns([ours, with_more_directories(ours)], rounds, here.work)
+    rows = compared(measured, ours.name, note=of_processors)
+    return show(f"{len(batch.sources)} modules, warm: private directories", rows)
+
+
 def linear(here: Site, rounds: int) -> bool:
     peaks: dict[int, list[float]] = {packages: [] for packages in LADDER}
 
@@ -179,7 +189,7 @@ def linear(here: Site, rounds: int) -> bool:
 
 
 def main() -> int:
-    parser = arguments(__doc__, [*JOBS, "warm", "linear"], rounds=5)
+    parser = arguments(__doc__, [*JOBS, "warm", "directories", "linear"], rounds=5)
     parser.add_argument("--peer", help="terraform, tofu or replay, where the job lets us choose")
     options = parser.parse_args()
     rounds = options.rounds
@@ -188,6 +198,7 @@ def main() -> int:
             name: partial(cold, job, here, rounds, options.peer) for name, job in JOBS.items()
         }
         jobs["warm"] = partial(all_warm, here, 3 * rounds)
+        jobs["directories"] = partial(directories, here, 3 * rounds)
         jobs["linear"] = partial(linear, here, max(1, rounds // 2))
         return perform(jobs, options.only)
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Self
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 from benchmarks.batch_site import TAG, Site, subdirectory
@@ -25,7 +26,8 @@ from benchmarks.files import trees
 from benchmarks.harness import Rival, fresh
 from benchmarks.processes import GETMODULES, run
 from benchmarks.terraform import terraform_get
-from getmodules import Client
+from getmodules import Client, client
+from getmodules.files.private import PrivateDirectories
 
 #: Gives the files of some modules, as a bare loop reads them: MODULE/PATH, and the content.
 Bare = Callable[[], Iterable[tuple[str, bytes]]]
@@ -101,9 +103,29 @@ def _beside_manifest(batch: Batch, place: Path) -> dict[str, dict[str, bytes]]:
     return trees({name: place / "modules" / name for name in batch.sources})
 
 
-def in_process(whole: Rival, client: Client) -> Rival:
+def in_process(whole: Rival, ours: Client) -> Rival:
     """The same with a client that has all of it in its store."""
-    return Rival("getmodules, in process, warm", lambda place: client.install(place).check(), whole.made, whole.prepare)
+    return Rival("getmodules, in process, warm", lambda place: ours.install(place).check(), whole.made, whole.prepare)
+
+
+class _OneForEachModule(PrivateDirectories):
+    """A private directory for each module, and for each package in the store: what an operation would need alone."""
+
+    def beside(self, parent: Path, prepare: Callable[[], object] | None = None) -> Path:
+        with self._guard:
+            made = super().beside(parent, prepare)
+            self._directories[made] = self._directories.pop(parent)  # the next one finds none
+            return made
+
+
+def with_more_directories(ours: Rival) -> Rival:
+    """The same with a private directory for each module."""
+
+    def install(place: Path) -> None:
+        with patch.object(client, "PrivateDirectories", _OneForEachModule):
+            ours.work(place)
+
+    return Rival("with a private directory for each module", install, ours.made, ours.prepare)
 
 
 # ------------------------------------------------------------------------------------------ peers
