@@ -26,14 +26,13 @@ from getmodules.archive.names import NameBook, member_path
 from getmodules.archive.selection import Outlet, Selection
 from getmodules.archive.target_dir import Ground
 from getmodules.archive.tree_hash import h1, link_to_directory_digest
-from getmodules.archive.write_thread import Pace
+from getmodules.archive.write_thread import LARGE_BYTES, WriteThread
 from getmodules.errors import CorruptArchiveError, LimitExceededError, PluginContractError, UnsafeContentError
 from getmodules.files.durable import write_all
 from getmodules.files.local import LocalFile
 from getmodules.files.os_errors import install_error
 from getmodules.files.syscalls import share_blocks
 from getmodules.util.redact import printable
-from getmodules.util.worker import Worker
 
 
 class FileSink:
@@ -86,10 +85,6 @@ class FileSink:
 
 
 _FILE_FLAGS = Kind.FILE
-#: Hashing lets go of the interpreter from this size on; below, a second thread only gets in the way, except where the
-#: system is slow. One file of so many is looked at for that.
-_WORTH_HANDING_OVER = 2048
-_TIMED = 32
 
 
 class Place:
@@ -109,7 +104,6 @@ class Place:
         self._links: dict[str, str] = {}
         self._bytes = 0
         self._entry_count = 0
-        self._pace = Pace()
         # Shorter names than this cannot be too long, however many bytes their characters take, nor too deep.
         self._surely_short = min(limits.path_bytes // 4, 2 * limits.depth)
         ratio_bytes = limits.total_bytes
@@ -158,19 +152,14 @@ class Place:
         self._make_room(path)
         self.ground.create_file(path, descriptors, executable=executable)
 
-    def write_file(self, path: MemberPath, data: bytes, digest: bytes, executable: bool, worker: Worker) -> None:
-        """A small file, in one go; where it is worth it by ``worker``, into directories that are there already."""
+    def write_file(self, path: MemberPath, data: bytes, digest: bytes, executable: bool, thread: WriteThread) -> None:
+        """A small file, in one go: now or soon, into directories that are there already."""
         size = len(data)
         self._bytes += size
         if self._bytes > self._most_bytes:
             raise self._too_many_bytes()
         self._make_room(path)
-        if size >= _WORTH_HANDING_OVER or self._pace.is_slow:
-            worker.give(partial(self.ground.write_file, path, data, executable), size, in_order=False)
-        elif self._entry_count % _TIMED:
-            self.ground.write_file(path, data, executable)
-        else:
-            self._pace.take(partial(self.ground.write_file, path, data, executable))
+        thread.write_small(partial(self.ground.write_file, path, data, executable), size)
         self.entries[path] = new_tuple(Entry, (path, _FILE_FLAGS, size, executable, digest, ""))
 
     def _make_room(self, path: str) -> None:
@@ -218,8 +207,6 @@ __all__ = ["Outlet", "write_members"]
 _FILE, _DIRECTORY, _SYMLINK = Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK
 #: Members between two looks at the clock.
 _STEPS = 16
-#: The rest of a longer file is hashed and written by the worker, while this thread goes on inflating.
-LARGE_BYTES = 1 << 20
 #: Bytes between two reports of progress.
 _REPORTED_BYTES = 1 << 20
 #: Smaller files are copied sooner than a file system is asked to share their blocks.
@@ -261,7 +248,7 @@ class _Writer:
             if not place.selection.is_glob:
                 self._by_subdir.setdefault(place.selection.subdir, []).append(place)
         self._can_share = True
-        self._worker = Worker("getmodules-write")
+        self._thread = WriteThread()
         self._unreported = 0
 
     def write(self, items: Iterable[Member]) -> None:
@@ -316,10 +303,10 @@ class _Writer:
                 )
 
     def stop(self) -> None:
-        self._worker.stop()
+        self._thread.stop()
 
     def finish(self) -> tuple[Tree, ...]:
-        self._worker.wait()
+        self._thread.wait()
         for place in self._places:
             place.selection.finish(self._book.directories())
         trees = tuple(place.finish() for place in self._places)
@@ -361,7 +348,7 @@ class _Writer:
             raise self._wrong_size(wanted[0][1], size, announced)
         digest = sha256(data).digest()
         for place, path in wanted:
-            place.write_file(path, data, digest, executable, self._worker)
+            place.write_file(path, data, digest, executable, self._thread)
         self._unreported += size
         if self._unreported >= _REPORTED_BYTES:
             self._report()
@@ -432,15 +419,15 @@ class _Writer:
                 for place in places:
                     place.count_bytes(length)
                 if size > LARGE_BYTES:
-                    self._worker.give(partial(sink.put, chunk), length)
+                    self._thread.give(partial(sink.put, chunk), length)
                 else:
                     sink.put(chunk)
                 self._advance(length)
             if size > LARGE_BYTES:
-                self._worker.wait()
+                self._thread.wait()
         except BaseException:
             # The sink's descriptors are closed next, and must not be written to any more.
-            self._worker.stop()
+            self._thread.stop()
             raise
         return size
 
@@ -468,7 +455,7 @@ class _Writer:
         if source is None or source.kind is not Kind.FILE:
             raise self._no_hardlink(member, "that is no earlier file of the package", None)
         place.count_bytes(source.size)
-        self._worker.wait()
+        self._thread.wait()
         descriptors: list[int] = []
         copy = FileSink(relative, descriptors)
         try:

@@ -35,7 +35,8 @@ STRIDE = 1 if FULL else 37
 DECIDING = frozenset({"mkdir", "rename", "renameat", "renameat2"})
 WORKERS = os.cpu_count() or 1
 
-#: Files of all the sizes that take ways of their own: empty, small, of the writer thread, in pieces, in large pieces.
+#: Files of all the sizes that take ways of their own: empty, small, in one piece, in pieces of which the
+#: writer thread has the last.
 FILES = {
     "main.tf": b"# main\n",
     "empty": b"",

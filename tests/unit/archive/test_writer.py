@@ -14,7 +14,8 @@ from getmodules.api.limits import Limits
 from getmodules.api.model import Kind, Member, Members, Tree
 from getmodules.api.ports import Progress
 from getmodules.archive.target_dir import Ground
-from getmodules.archive.writer import LARGE_BYTES, Outlet, write_members
+from getmodules.archive.write_thread import LARGE_BYTES
+from getmodules.archive.writer import Outlet, write_members
 from getmodules.errors import (
     CorruptArchiveError,
     GetModulesError,
@@ -106,6 +107,14 @@ def test_modes_do_not_depend_on_the_umask(umask: int, place: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.fixture
+def slow_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small files go to the writer thread, after the first few."""
+    monkeypatch.setattr("getmodules.archive.write_thread._SLOW_SECONDS", 0.0)
+    monkeypatch.setattr("getmodules.archive.write_thread._TIMED", 1)
+
+
+@pytest.mark.usefixtures("slow_system")
 def test_many_files_are_written_by_the_writer_thread(tmp_path: Path) -> None:
     data = {f"d{n % 7}/f{n}": b"%d" % n * 3_000 for n in range(300)}
     write(tmp_path, *(file(name, content) for name, content in data.items()))
@@ -131,6 +140,7 @@ def test_files_go_to_the_writer_thread_where_the_system_is_slow(
     assert ("getmodules-write" in names) is slow
 
 
+@pytest.mark.usefixtures("slow_system")
 def test_the_writer_thread_works_while_members_come(tmp_path: Path) -> None:
     seen = set()
 
@@ -391,6 +401,7 @@ def failing(pieces: int) -> Callable[[], Iterator[bytes]]:
     return content
 
 
+@pytest.mark.usefixtures("slow_system")
 @pytest.mark.parametrize("pieces", [0, 1, 20], ids=["at once", "early", "with the writer thread at work"])
 def test_a_foreign_exception_passes_unchanged_and_stops_everything(pieces: int, tmp_path: Path) -> None:
     many = [file(f"f{n}", b"x" * 4_000) for n in range(100)]
@@ -439,6 +450,23 @@ def test_a_full_disk(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     members = [chunks("a", *[b"x" * min(size, 1 << 18)] * (1 + (size >> 18)))] * 1
     error = refusal(InstallError, "install/no-space", write, tmp_path, *members, file("b", b"x" * 5_000))
     assert "'a'" in error.message
+
+
+@pytest.mark.usefixtures("slow_system")
+def test_a_full_disk_is_noticed_by_the_writer_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failed_in = set[str]()
+
+    def full(descriptor: int, data: bytes) -> int:
+        if data == b"last":
+            failed_in.add(threading.current_thread().name)
+            raise OSError(28, "No space left on device")
+        return len(data)
+
+    monkeypatch.setattr(os, "write", full)
+    members = [*(file(f"f{n}") for n in range(40)), file("g", b"last"), *(file(f"h{n}") for n in range(100))]
+    error = refusal(InstallError, "install/no-space", write, tmp_path, *members)
+    assert "'g'" in error.message
+    assert failed_in == {"getmodules-write"}
 
 
 def test_short_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,9 @@ import pytest
 
 from getmodules.api.limits import RATIO_FREE_BYTES, Limits
 from getmodules.archive.selection import Outlet
+from getmodules.archive.write_thread import WriteThread
 from getmodules.archive.writer import Place
 from getmodules.errors import LimitExceededError
-from getmodules.util.worker import Worker
 from tests.contexts import a_context
 from tests.refusals import refusal
 
@@ -19,11 +19,11 @@ def a_place(tmp_path: Path, packed: int | None = None, **limits: int) -> Place:
 
 
 def test_parents_are_made_once_and_counted(tmp_path: Path) -> None:
-    place, worker = a_place(tmp_path, entries=5), Worker("getmodules-write")
+    place, thread = a_place(tmp_path, entries=5), WriteThread()
     place.make_directory("a/b")
     place.make_directory("a/b")
-    place.write_file("a/b/f", b"1", b"digest", executable=False, worker=worker)
-    place.write_file("a/c/f", b"2", b"digest", executable=False, worker=worker)
+    place.write_file("a/b/f", b"1", b"digest", executable=False, thread=thread)
+    place.write_file("a/c/f", b"2", b"digest", executable=False, thread=thread)
     refusal(LimitExceededError, "limit-exceeded/entries", place.make_directory, "d")
     assert [entry.path for entry in place.finish().entries] == ["a", "a/b", "a/b/f", "a/c", "a/c/f"]
 
