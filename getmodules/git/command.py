@@ -83,7 +83,10 @@ class Git:
 
 
 def _without(environ: Mapping[str, str]) -> list[str]:
-    """A prefix that takes away what GitPython would pass on of this process's own environment."""
+    """A prefix that takes away what GitPython would pass on of this process's own environment.
+
+    GitPython starts from ``os.environ`` and can only add to it, and git fails when some of its variables are empty.
+    """
     surplus = [name for name in os.environ if name not in environ] if sys.platform != "win32" else []
     # POSIX has it there.
     return ["/usr/bin/env", *(part for name in surplus for part in ("-u", name))] if surplus else []

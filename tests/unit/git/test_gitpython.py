@@ -1,4 +1,4 @@
-"""One class of GitPython, and no sign of it in this process."""
+"""GitPython in this process: imported once, without a trace, and shared with a program that uses it itself."""
 
 from __future__ import annotations
 
@@ -11,22 +11,32 @@ import pytest
 
 from getmodules import ToolMissingError
 from getmodules.git import gitpython
-from getmodules.git.gitpython import Apart, runner
+from getmodules.git.gitpython import runner
 from tests.refusals import refusal
 from tests.tools import need
 
-LOADED = """
-import os, sys
-before = dict(os.environ)
+IMPORTED = """
+import os
+ours, before = os.environ, dict(os.environ)
 from getmodules.git.gitpython import runner
-runner()
+print(runner().__name__)
+assert os.environ is ours
 assert os.environ == before
-print([name for name in sys.modules if name.partition(".")[0] in ("git", "gitdb")])
 """
-#: A program that uses GitPython itself: it gets the whole one, and ours goes on working beside it.
+#: A program that uses GitPython itself, before or after.
 THEIRS_TOO = {
     "theirs after ours": "runner(); import git; theirs = git.Git",
     "theirs before ours": "import git; theirs = git.Git; runner()",
+}
+SURROUNDINGS = {
+    "nothing": {},
+    "traces": {"GIT_TRACE": "{place}/trace", "GIT_TRACE2_EVENT": "{place}/trace", "GIT_PYTHON_TRACE": "full"},
+    "broken settings": {"GIT_CONFIG_COUNT": "x", "GIT_CONFIG_PARAMETERS": "'"},
+    "no git": {"PATH": "{place}"},
+    "no git, and GitPython may say so": {"PATH": "{place}", "GIT_PYTHON_REFRESH": "warn"},
+    "no git, and GitPython must say so": {"PATH": "{place}", "GIT_PYTHON_REFRESH": "raise"},
+    "no git where GitPython looks": {"GIT_PYTHON_GIT_EXECUTABLE": "{place}/git"},
+    "a wish that GitPython does not know": {"GIT_PYTHON_REFRESH": "x"},
 }
 
 
@@ -35,54 +45,48 @@ def run(code: str, **environ: str) -> str:
         [sys.executable, "-c", code], env=os.environ | environ, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
+    assert not done.stderr
     return done.stdout.strip()
 
 
-def test_nothing_else_of_it_is_loaded_and_nothing_is_run(tmp_path: Path) -> None:
-    """Its own ``__init__`` runs git, which would write this trace; without a git it would not even be imported."""
-    trace = tmp_path / "trace"
-    assert run(LOADED, GIT_TRACE=str(trace)) == "[]"
-    assert not trace.exists()
-    assert run(LOADED, PATH=str(tmp_path)) == "[]"
+@pytest.mark.parametrize("environ", SURROUNDINGS.values(), ids=SURROUNDINGS)
+def test_no_variable_shows_and_nothing_is_printed(environ: dict[str, str], tmp_path: Path) -> None:
+    """GitPython runs git when it is imported."""
+    assert run(IMPORTED, **{name: value.format(place=tmp_path) for name, value in environ.items()}) == "Git"
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("order", THEIRS_TOO.values(), ids=THEIRS_TOO)
 def test_beside_a_program_that_uses_it(order: str) -> None:
     need("git")
-    check = "print(theirs().version_info >= (2,), git.Repo.__name__, runner() is not theirs)"
-    assert run(f"from getmodules.git.gitpython import runner\n{order}\n{check}") == "True Repo True"
+    check = "print(theirs().version_info >= (2,), git.Repo.__name__, git.GIT_OK, runner() is theirs)"
+    assert run(f"from getmodules.git.gitpython import runner\n{order}\n{check}") == "True Repo True True"
+
+
+def test_the_program_chooses_the_git_of_gitpython(tmp_path: Path) -> None:
+    chosen = tmp_path / "git"
+    chosen.symlink_to(need("git"))
+    code = "from getmodules.git.gitpython import runner\nprint(runner().GIT_PYTHON_GIT_EXECUTABLE)"
+    assert run(code, GIT_PYTHON_GIT_EXECUTABLE=str(chosen)) == str(chosen)
 
 
 def test_once() -> None:
     assert runner() is runner()
-    apart = Apart()
-    assert issubclass(apart.module("git.cmd").GitCommandError, apart.module("git.exc").GitError)
 
 
-@pytest.mark.parametrize("name", ["git.there_is_none", "there_is_none.cmd"])
-def test_what_is_not_there(name: str) -> None:
-    with pytest.raises(ModuleNotFoundError, match="there_is_none"):
-        Apart().module(name)
-
-
-def test_a_module_that_fails_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "half_installed"
-    package.mkdir()
-    (package / "__init__.py").write_text("raise SystemExit", encoding="ascii")
-    (package / "cmd.py").write_text("import nowhere_to_be_found", encoding="ascii")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    apart = Apart()
-    for _ in range(2):
-        with pytest.raises(ModuleNotFoundError, match="nowhere_to_be_found"):
-            apart.module("half_installed.cmd")
-
-
-def test_a_gitpython_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken(Apart):
-        def module(self, name: str) -> object:  # type: ignore[override]
-            raise ImportError(f"{name} is broken")
-
-    monkeypatch.setattr(gitpython, "Apart", Broken)
-    error = refusal(ToolMissingError, "tool-missing", runner.__wrapped__)
-    assert "git.cmd is broken" in error.message
+@pytest.mark.parametrize("module", [None, os], ids=["not there", "another module of that name"])
+def test_a_gitpython_that_cannot_be_used(module: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    environ = os.environ
+    monkeypatch.setitem(sys.modules, "git", module)
+    error = refusal(ToolMissingError, "tool-missing", gitpython._imported.__wrapped__)
+    assert "GitPython cannot be used" in error.message
     assert "install getmodules again" in (error.hint or "")
+    assert os.environ is environ
+
+
+def test_an_import_that_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    gitpython._imported.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "git", None)
+        refusal(ToolMissingError, "tool-missing", runner)
+    assert runner().__name__ == "Git"
