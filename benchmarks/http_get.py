@@ -52,8 +52,7 @@ from benchmarks.terraform import terraform_get
 from getmodules.api.model import Blob, Pin, Shape
 from getmodules.files.download_file import Arriving
 from getmodules.getters.http import HttpGetter
-from getmodules.net.network import ClientNetwork
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.spool import spool
 from tests.contexts import a_context
 from tests.nginx import nginx

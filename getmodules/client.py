@@ -21,8 +21,7 @@ from getmodules.errors import AddressError
 from getmodules.files.os_errors import install_error
 from getmodules.files.private import PrivateDirectories, Sweeper
 from getmodules.means import Means
-from getmodules.net.network import ClientNetwork
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.pipeline import install, reported, resolve_address
 from getmodules.plugins import check_named, load, tell_broken
 from getmodules.projects import Projects

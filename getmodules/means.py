@@ -19,8 +19,7 @@ from getmodules.detection import is_local
 from getmodules.errors import InstallError
 from getmodules.files.private import PrivateDirectories, Sweeper
 from getmodules.net.credentials import from_environment
-from getmodules.net.network import ClientNetwork
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.turns import Turns
 from getmodules.util.once import Memo
 from getmodules.util.values import field, valueclass

@@ -236,7 +236,7 @@ def contexts_of(options: argparse.Namespace, console: Console) -> OpenContext:
     from getmodules.cli.network import network_of
     from getmodules.cli.progress import notices
     from getmodules.means import Means
-    from getmodules.net.network import ClientNetwork
+    from getmodules.net.settings import ClientNetwork
     from getmodules.pipeline import open_context
 
     network = network_of(options, console.environ)

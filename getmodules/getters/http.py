@@ -35,7 +35,7 @@ class HttpGetter:
         return replace(package, getter=url.scheme, url=str(url), forced=False)
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Blob | Elsewhere | Unchanged:
-        from getmodules.net.websource import WebSource
+        from getmodules.getters.http.source import WebSource
 
         return WebSource(pin.package, wants[0].subdir if len(wants) == 1 else "", context).result()
 

@@ -24,8 +24,8 @@ from getmodules.git.reasons import SSHKEY, Story
 from getmodules.git.redirects import are_ours, followed, was_redirected
 from getmodules.git.remote import TRANSPORTS, Remote
 from getmodules.git.rewriting import leads_to_ssh, place_settings, rewritten, with_own_login
+from getmodules.net.address_check import no_further_in
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
-from getmodules.net.reach import no_further_in
 from getmodules.util.values import field, replace, valueclass
 
 _LOCAL: Final = "file"

@@ -21,7 +21,7 @@ from getmodules.git.remote import Remote
 from getmodules.git.store import Extent, Store
 from getmodules.git.submodules import FILE
 from getmodules.git.walk import Entry, Selection, Walk
-from getmodules.net.reach import no_further_in
+from getmodules.net.address_check import no_further_in
 from getmodules.util.redact import printable
 from getmodules.util.values import replace, valueclass
 

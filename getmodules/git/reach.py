@@ -21,7 +21,7 @@ from getmodules.git.command import Git
 from getmodules.git.environment import environment
 from getmodules.git.remote import Remote
 from getmodules.git.rewriting import rewritten
-from getmodules.net.reach import address_class, check_written_address
+from getmodules.net.address_check import address_class, check_written_address
 from getmodules.util.values import valueclass
 
 _TICK: Final = 0.1

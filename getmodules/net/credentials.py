@@ -1,17 +1,163 @@
 """Credentials from the environment, for every scheme, and the headers that credentials become.
 
 ``GETMODULES_TOKEN_<host>``, with ``GETMODULES_USERNAME_<host>`` where a user name belongs to it.
+
+Secrets of a request, made unreadable in what is said about it: a server may send them back to us.
+
+``~/.netrc``: a user name and a password for a host, in the file that curl and git read as well.
+
+Not with Python's own module: that one refuses the whole file for one word that it does not know, and requests has
+looked hosts up by another reading of the URL than the one that it then connected to (CVE-2024-47081).
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+import logging
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from urllib.parse import quote
 
 from getmodules.addresses.url import check_url
+from getmodules.api.limits import MIB
 from getmodules.api.ports import Credential, Origin
-from getmodules.errors import ConfigError
-from getmodules.util.redact import Secret, printable
+from getmodules.errors import ConfigError, FetchError
+from getmodules.files.local import read_file
+from getmodules.util.redact import MASK, Secret, printable
+
+#: Shorter ones would be masked within words everywhere, which tells more than it hides.
+_SHORTEST_SECRET = 4
+
+
+def masked(text: str, secrets: Iterable[str]) -> str:
+    for secret in sorted(secrets, key=len, reverse=True):  # one may be a part of another
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, MASK).replace(quote(secret, safe=""), MASK)
+    return text
+
+
+def in_header(value: str) -> tuple[str, ...]:
+    """What is secret about a header: all of it, and its last word, before which there is the name of a scheme."""
+    return (value, *value.split()[-1:], *_basic_password(value))
+
+
+def _basic_password(value: str) -> tuple[str, ...]:
+    """What a ``Basic`` header says in clear, after decoding."""
+    scheme, _, encoded = value.partition(" ")
+    if scheme != "Basic":
+        return ()
+    try:
+        pair = base64.b64decode(encoded).decode("utf-8", "replace")
+    except ValueError:  # somebody's own header, which is none
+        return ()
+    return (pair, pair.partition(":")[2])
+
+
+_log = logging.getLogger("getmodules")
+_FILE_BYTES = MIB
+#: A quoted word, or one without blanks. A quote that never ends is neither: there the file ends for us.
+_WORD = re.compile(r'\s*+(?:"(?P<quoted>(?:[^"\\\n]|\\.)*+)"|(?P<plain>[^\s"]\S*+))', re.ASCII)
+_REST_OF_LINE = re.compile(r"[^\n]*+")
+_WITH_VALUE = ("machine", "login", "password", "account")
+#: The end of a macro: a blank line.
+_BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
+
+
+def from_netrc(environ: Mapping[str, str], host: str) -> Credential | None:
+    """What the file has for ``host``, on any port, as for every reader of it.
+
+    An entry ``default`` is for nobody: it would be for every host that a server may send us to.
+    """
+    for path, shown in _places(environ):
+        text = _read(path, shown)
+        if text is not None:
+            return _found(text, host.lower(), shown)
+    return None
+
+
+def _places(environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
+    """The file that is named, or those that may be there; and how to show them."""
+    named = environ.get("NETRC")
+    if named is not None:
+        if named:  # empty: none, as for curl
+            yield Path(named), f"NETRC ({printable(named)})"
+        return
+    home = environ.get("HOME") or environ.get("USERPROFILE")
+    if home:
+        for name in (".netrc", "_netrc") if os.name == "nt" else (".netrc",):
+            yield Path(home, name), f"~/{name}"
+
+
+def _read(path: Path, shown: str) -> str | None:
+    """The text; ``None`` for what is not there. What cannot be used is a warning: most addresses need none of it."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            return ""  # /dev/null, as somebody says who wants none
+        if status.st_size > _FILE_BYTES:
+            _log.warning("%s is not read: it is too large for what it should be", shown)
+            return ""
+        text = b"".join(read_file(path.resolve())).decode("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, RuntimeError, FetchError) as error:
+        # ValueError: a NUL in the path, or what is no UTF-8; its text would quote the file.
+        why = error.strerror if isinstance(error, OSError) else "its path or its text is broken"
+        _log.warning("%s cannot be read: %s", shown, why)
+        return ""
+    if os.name == "posix" and status.st_mode & 0o077 and "password" in text.lower():
+        _log.warning("%s has passwords in it and can be read by others: chmod 600", shown)
+    return text
+
+
+def _found(text: str, host: str, shown: str) -> Credential | None:
+    for machine, login, password in _entries(text):
+        if machine.lower() == host and password:
+            return Credential(secret=Secret(password), username=login, found_in=shown)
+    return None
+
+
+def _entries(text: str) -> Iterator[tuple[str, str, str]]:
+    """(machine, login, password), in their order. As for curl, unknown words are passed over, and case is no matter."""
+    entry: dict[str, str] = {}
+    words = _words(text.replace("\r\n", "\n"))
+    for word in words:
+        keyword = word.lower()
+        if keyword in ("machine", "default"):
+            yield _entry(entry)
+            entry = {}
+        if keyword in _WITH_VALUE:
+            entry[keyword] = next(words, "")
+    yield _entry(entry)
+
+
+def _entry(values: Mapping[str, str]) -> tuple[str, str, str]:
+    return values.get("machine", ""), values.get("login", ""), values.get("password", "")
+
+
+def _words(text: str) -> Iterator[str]:
+    """Without comments and macros. A ``#`` begins a comment only where no value is expected: passwords may have one."""
+    at, is_value = 0, False
+    while (match := _WORD.match(text, at)) is not None:
+        at, word = match.end(), match["plain"]
+        if word is None or is_value:
+            is_value = False
+            yield re.sub(r"\\(.)", r"\1", match["quoted"]) if word is None else word
+        elif word.startswith("#"):
+            at = _end_of(_REST_OF_LINE.match(text, at), text)
+        elif word.lower() == "macdef":
+            at = _end_of(_BLANK_LINE.search(text, at), text)
+        else:
+            is_value = word.lower() in _WITH_VALUE
+            yield word
+
+
+def _end_of(match: re.Match[str] | None, text: str) -> int:
+    return len(text) if match is None else match.end()
+
 
 TOKEN_PREFIX = "GETMODULES_TOKEN_"
 USERNAME_PREFIX = "GETMODULES_USERNAME_"

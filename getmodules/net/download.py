@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from getmodules.api.ports import Context
 from getmodules.errors import NetworkError
-from getmodules.net.outcome import http_date
-from getmodules.net.session import Session
+from getmodules.net.session import Session, http_date
 from getmodules.net.wire import Answer
 
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)", re.ASCII)

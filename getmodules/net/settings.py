@@ -1,18 +1,65 @@
-"""How hosts are reached: certificates, proxies, plain http. One frozen value for a client."""
+"""The one network of a client: its settings, and the session that is made when somebody first needs it.
+
+Files with certificates that cannot be used: looked into when a connection has failed, and not before.
+
+The libraries say of a missing or broken file what they say of a broken network, and would try it again.
+
+How hosts are reached: certificates, proxies, plain http. One frozen value for a client.
+"""
 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
+import os
+import ssl
+import threading
+import weakref
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from getmodules.addresses.mirrors import Mirrors
 from getmodules.api.ports import Origin
+from getmodules.errors import ConfigError
 from getmodules.net.proxies import usable
-from getmodules.util.redact import Secret
+from getmodules.util.redact import Secret, printable
 from getmodules.util.values import field, valueclass
+
+if TYPE_CHECKING:
+    from getmodules.net.session import Session
+
+
+def unusable_file(settings: NetSettings, host: str, port: int) -> ConfigError | None:
+    """What is wrong with the files that are for ``host``, if anything is."""
+    authorities = settings.ca_for(host, port)
+    certificate = settings.client_certificate_for(host, port)
+    # A context as a client's, whose own authorities are never read.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        if authorities is not None:
+            shown = authorities
+            _load_authorities(context, authorities)
+        if certificate is not None:
+            path, key = (certificate, None) if isinstance(certificate, str) else certificate
+            shown = path if key is None else f"{path},{key}"
+            # Never the prompt of OpenSSL for the password of a key.
+            context.load_cert_chain(path, key, password=lambda: "")
+    except OSError as error:
+        return ConfigError(
+            f"{printable(shown, 500)!r} is no usable file of certificates: {printable(error.strerror or str(error))}",
+            hint="certificates are read in PEM; a client's needs its key beside it, without a password",
+        )
+    return None
+
+
+def _load_authorities(context: ssl.SSLContext, path: str) -> None:
+    if os.path.isdir(path):
+        context.load_verify_locations(capath=path)
+    else:
+        context.load_verify_locations(cafile=path)
+
 
 DEFAULT_PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
 #: The variables that name a file with certificate authorities, the first that is set wins. ``SSL_CERT_FILE``
@@ -148,3 +195,32 @@ def _matches(entry: str, host: str, port: int) -> bool:
     except ValueError:
         name = entry.lstrip("*").lstrip(".")
         return bool(name) and (host == name or host.endswith(f".{name}"))
+
+
+class ClientNetwork:
+    """Fits :class:`getmodules.api.ports.Network`. Importing requests takes longer than many a whole command."""
+
+    def __init__(self, settings: NetSettings) -> None:
+        self.settings = settings
+        self._lock = threading.Lock()
+        self._session: Session | None = None
+        self._close: Callable[[], None]
+
+    def session(self) -> Session:
+        with self._lock:
+            if self._session is None:
+                from getmodules.net.session import Session
+                from getmodules.net.wire import Wire
+
+                wire = Wire(self.settings)
+                self._session = Session(wire)
+                self._close = wire.close
+                # Connections are not left to the garbage collector, also where nobody closes the client.
+                weakref.finalize(self, wire.close)
+            return self._session
+
+    def close(self) -> None:
+        """End all connections. The next request makes new ones."""
+        with self._lock:
+            if self._session is not None:
+                self._close()

@@ -2,6 +2,8 @@
 
 requests sends; what it would do behind our back (netrc, cookies, environment, decoding) is left out. An
 answer that two programs could take for different ones (two lengths, a content encoding) is refused here.
+
+Bodies of requests that are sent while they are read.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,16 +22,56 @@ import urllib3
 from getmodules.api.limits import MIB
 from getmodules.api.ports import Context
 from getmodules.errors import ConfigError, FetchError, LimitExceededError, NetworkError
-from getmodules.net.body import SizedBody, WatchedBody
+from getmodules.net.address_check import check_written_address
 from getmodules.net.connections import Adapter, AddressCheck
+from getmodules.net.credentials import masked
 from getmodules.net.failures import TRY_AGAIN, broken_body, failure
-from getmodules.net.masking import masked
 from getmodules.net.proxies import secrets_of
-from getmodules.net.reach import check_written_address
 from getmodules.net.settings import NetSettings
 from getmodules.net.watch import Guardian, Watch
 from getmodules.util.redact import printable, redact
 from getmodules.version import VERSION
+
+#: Small enough that the slowest line that is allowed takes one of them in each window.
+_SENT_AT_ONCE = 16 << 10
+
+
+class SizedBody:
+    """A request's body that is sent while it is read. Its size is known, so no server has to take it in chunks."""
+
+    def __init__(self, pieces: Iterable[bytes], size: int) -> None:
+        self.pieces = pieces
+        self.size = size
+
+
+class WatchedBody:
+    """What requests sends: as many bytes as were announced, watched like those that come."""
+
+    def __init__(self, body: SizedBody, watch: Watch) -> None:
+        self._body = body
+        self._watch = watch
+
+    def __len__(self) -> int:
+        return self._body.size
+
+    def __iter__(self) -> Iterator[bytes]:
+        left = self._body.size
+        for piece in self._body.pieces:
+            left -= len(piece)
+            if left < 0:
+                break  # what is too much, a server would take for the next request
+            view = memoryview(piece)
+            for start in range(0, len(view), _SENT_AT_ONCE):
+                part = bytes(view[start : start + _SENT_AT_ONCE])
+                self._watch.reading()
+                yield part
+                # Asked for more: so the last part was taken.
+                self._watch.received(len(part))
+                self._watch.away()
+        if left:
+            raise FetchError("what is being sent changed in the meantime", part="changed", hint="try again")
+        self._watch.sent()
+
 
 _log = logging.getLogger("getmodules")
 
@@ -240,7 +282,7 @@ class Wire:
             self._local.watch = self._local.check_address = None
 
     def _unusable_file(self, url: str) -> ConfigError | None:
-        from getmodules.net.certificates import unusable_file
+        from getmodules.net.settings import unusable_file
 
         scheme, host, port = self._certified(url)
         return unusable_file(self.settings, host, port) if scheme == "https" else None

@@ -25,12 +25,10 @@ from getmodules.errors import (
     NotFoundError,
     UnsafeContentError,
 )
-from getmodules.net.body import SizedBody
+from getmodules.net.address_check import no_further_in_than
 from getmodules.net.download import Download
-from getmodules.net.outcome import failed
-from getmodules.net.reach import no_further_in_than
-from getmodules.net.session import Call, Session, origin_of
-from getmodules.net.wire import Answer
+from getmodules.net.session import Call, Session, failed, origin_of
+from getmodules.net.wire import Answer, SizedBody
 from getmodules.oci import artifact
 from getmodules.oci.auth import Tokens
 from getmodules.oci.explain import explain_error

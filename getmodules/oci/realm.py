@@ -9,8 +9,8 @@ from __future__ import annotations
 from getmodules.addresses.url import check_url
 from getmodules.api.ports import Origin
 from getmodules.errors import AddressError, AuthenticationError
+from getmodules.net.address_check import no_further_in_than
 from getmodules.net.connections import AddressCheck
-from getmodules.net.reach import no_further_in_than
 from getmodules.net.session import origin_of
 from getmodules.net.wire import Mask
 from getmodules.util.redact import printable, redact

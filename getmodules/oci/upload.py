@@ -12,10 +12,8 @@ from typing import Protocol
 
 from getmodules.api.ports import Context
 from getmodules.errors import DigestMismatchError, FetchError, GetModulesError, NetworkError
-from getmodules.net.body import SizedBody
-from getmodules.net.outcome import TRANSIENT
-from getmodules.net.session import Session, checked_target
-from getmodules.net.wire import Answer
+from getmodules.net.session import TRANSIENT, Session, checked_target
+from getmodules.net.wire import Answer, SizedBody
 from getmodules.util.digest import Digest
 from getmodules.util.values import valueclass
 

@@ -19,12 +19,11 @@ from getmodules.errors import (
     UnsafeContentError,
     UnsupportedContentError,
 )
+from getmodules.net.address_check import no_further_in_than
 from getmodules.net.connections import AddressCheck
 from getmodules.net.credentials import TOKEN_PREFIX, authorization_of, variable_suffix
-from getmodules.net.outcome import failed
-from getmodules.net.reach import no_further_in_than
-from getmodules.net.session import Call, Grant, Session, checked_target, origin_of
-from getmodules.net.terraformget import HTML_TYPES
+from getmodules.net.session import Call, Grant, Session, checked_target, failed, origin_of
+from getmodules.net.terraform_get import HTML_TYPES
 from getmodules.net.wire import Answer, shown_host
 from getmodules.tfregistry.tokens import token_from, variable_for
 from getmodules.util.redact import printable

@@ -12,7 +12,7 @@ from getmodules.addresses.versions import Constraint, Version, VersionError
 from getmodules.api.model import Elsewhere
 from getmodules.api.ports import Context
 from getmodules.errors import CorruptArchiveError, NetworkError, NotFoundError, UnsafeContentError
-from getmodules.net.terraformget import HEADER, location_in_headers, sent_on, two_locations
+from getmodules.net.terraform_get import HEADER, location_in_headers, sent_on, two_locations
 from getmodules.net.wire import Answer, shown_host
 from getmodules.tfregistry.host import RegistryHost, parsed
 from getmodules.tfregistry.names import ModuleName

@@ -13,8 +13,7 @@ import pytest
 from getmodules import Client, Limits, Phase, Progress
 from getmodules.batch import Job, Pace, install_all
 from getmodules.means import Means
-from getmodules.net.network import ClientNetwork
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.testing import Registry
 from tests.fakes import ZIP
 from tests.servers import Connection, Received, serving

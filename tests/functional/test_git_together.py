@@ -18,8 +18,7 @@ from getmodules.addresses.types import Argument, Arguments, PackageAddress
 from getmodules.api.model import Kind, Members, Want
 from getmodules.api.ports import Context
 from getmodules.getters.git import GitGetter
-from getmodules.net.network import ClientNetwork
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from tests.commandline import COMMAND, PATIENCE
 from tests.contexts import a_context
 from tests.gitplaces import Place

@@ -15,8 +15,7 @@ from getmodules.addresses.url import check_url
 from getmodules.git.connection import connected, sweep_keys
 from getmodules.git.environment import REMOTE
 from getmodules.git.remote import Remote
-from getmodules.net.network import ClientNetwork
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from tests.refusals import refusal
 from tests.unit.git.stores import a_git
 from tests.unit.git.test_environment import settings

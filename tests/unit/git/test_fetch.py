@@ -17,8 +17,7 @@ from getmodules.git.process import Done
 from getmodules.git.refs import Refs
 from getmodules.git.remote import Remote
 from getmodules.git.store import Extent, Store
-from getmodules.net.network import ClientNetwork
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from tests.gitrepos import Repository
 from tests.refusals import refusal
 from tests.servers import replying, serving

@@ -15,8 +15,7 @@ from getmodules.api.ports import Context
 from getmodules.git.environment import REMOTE, environment
 from getmodules.git.locate import _NOWHERE, Located, locate, refs_of, workshop_key
 from getmodules.git.remote import Remote
-from getmodules.net.network import ClientNetwork
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from tests.contexts import a_context
 from tests.fakes import Notices
 from tests.gitrepos import Repository, colliding

@@ -14,9 +14,8 @@ from getmodules.addresses.url import check_url
 from getmodules.api.limits import Deadline
 from getmodules.git.reach import Reach, reach, too_far_in
 from getmodules.git.remote import Remote
-from getmodules.net.network import ClientNetwork
-from getmodules.net.reach import no_further_in
-from getmodules.net.settings import NetSettings
+from getmodules.net.address_check import no_further_in
+from getmodules.net.settings import ClientNetwork, NetSettings
 from tests.refusals import refusal
 from tests.unit.git.stores import a_git
 

@@ -12,8 +12,7 @@ from getmodules.addresses.url import check_url
 from getmodules.api.ports import Context
 from getmodules.git.redirects import are_ours, followed, was_redirected
 from getmodules.git.remote import Remote
-from getmodules.net.network import ClientNetwork
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from tests.contexts import a_context
 from tests.refusals import refusal
 from tests.servers import Connection, Received, serving

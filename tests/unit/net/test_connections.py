@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from getmodules.errors import GetModulesError, NetworkError, NotFoundError
-from getmodules.net.network import ClientNetwork
 from getmodules.net.session import Call
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.testing import Registry
 from tests.certificates import make_authority
 from tests.contexts import a_context

@@ -14,9 +14,8 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from getmodules.errors import AuthenticationError, ConfigError, FetchError, GetModulesError, NetworkError
-from getmodules.net.network import ClientNetwork
 from getmodules.net.session import Call
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from tests.certificates import Authority
 from tests.contexts import a_context
 from tests.refusals import refusal, words_of

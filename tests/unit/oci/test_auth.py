@@ -25,9 +25,8 @@ from getmodules.errors import (
     LimitExceededError,
     NetworkError,
 )
-from getmodules.net.network import ClientNetwork
 from getmodules.net.session import Call, Grant, Session, origin_of
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.oci import auth
 from getmodules.oci.auth import Tokens
 from getmodules.util.redact import Secret

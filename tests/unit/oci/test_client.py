@@ -26,8 +26,7 @@ from getmodules.errors import (
     UnsafeContentError,
     UnsupportedContentError,
 )
-from getmodules.net.network import ClientNetwork
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.oci.artifact import parse
 from getmodules.oci.auth import Tokens
 from getmodules.oci.client import RegistryClient

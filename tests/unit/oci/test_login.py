@@ -24,8 +24,7 @@ from getmodules.errors import (
     UnsupportedContentError,
 )
 from getmodules.means import Means
-from getmodules.net.network import ClientNetwork
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.oci import login as subject
 from getmodules.pipeline import open_context
 from getmodules.testing import Access, Registry, User

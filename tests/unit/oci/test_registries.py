@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from getmodules.api.ports import Context, Credential, Origin
-from getmodules.net.network import ClientNetwork
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.oci import registries as registries_module
 from getmodules.oci.client import RegistryClient
 from getmodules.oci.registries import Registries, api_location, is_loopback, registry_name, speaks_tls

@@ -19,8 +19,7 @@ from getmodules.errors import (
     NetworkError,
     UnsafeContentError,
 )
-from getmodules.net.network import ClientNetwork
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.oci.auth import Tokens
 from getmodules.oci.client import RegistryClient
 from getmodules.oci.repository import OCI_MANIFEST, RawManifest

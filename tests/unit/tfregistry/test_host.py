@@ -12,8 +12,7 @@ import pytest
 
 from getmodules.api.ports import Context, Credential, NoNetwork, Origin
 from getmodules.errors import AuthenticationError, CorruptArchiveError, NotFoundError, OfflineError
-from getmodules.net.network import ClientNetwork
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.tfregistry.host import RegistryHost
 from getmodules.util.redact import Secret
 from tests.certificates import Authority

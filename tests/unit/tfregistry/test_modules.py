@@ -13,8 +13,7 @@ from getmodules.api.model import Pin
 from getmodules.api.ports import Credential
 from getmodules.errors import NotFoundError, UnsafeContentError
 from getmodules.getters.registry import RegistryGetter
-from getmodules.net.network import ClientNetwork
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.tfregistry.host import RegistryHost
 from getmodules.tfregistry.modules import ModuleRegistry
 from getmodules.tfregistry.names import ModuleName

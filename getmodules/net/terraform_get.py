@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 from getmodules.addresses.grammar import parse, unusable
 from getmodules.api.model import Elsewhere
 from getmodules.errors import AddressError, GetModulesError, UnsafeContentError
-from getmodules.net.reach import no_further_in_than
+from getmodules.net.address_check import no_further_in_than
 from getmodules.net.wire import Answer, shown_host
 from getmodules.util.redact import redact_address
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from getmodules import UnsafeContentError
-from getmodules.net.terraformget import PAGE_BYTES, absolute, location_in_page
+from getmodules.net.terraform_get import PAGE_BYTES, absolute, location_in_page
 from tests.refusals import refusal
 
 META = '<meta name="terraform-get" content="git::https://h/r?ref=v1">'

@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from getmodules.errors import ConfigError
-from getmodules.net.certificates import unusable_file
-from getmodules.net.network import ClientNetwork
 from getmodules.net.session import Call
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings, unusable_file
 from tests.certificates import Authority
 from tests.contexts import a_context
 from tests.refusals import refusal

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from getmodules.api.ports import Context
-from getmodules.net.network import ClientNetwork
 from getmodules.net.session import Call
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from tests.contexts import a_context
 from tests.servers import replying, serving
 
@@ -66,7 +65,7 @@ def test_a_network_that_nobody_holds_any_more_leaves_no_socket(context: Context)
 def test_requests_is_not_imported_before_somebody_wants_a_session() -> None:
     program = (
         "import sys\n"
-        "from getmodules.net.network import ClientNetwork\n"
+        "from getmodules.net.settings import ClientNetwork\n"
         "from getmodules.net.settings import NetSettings\n"
         "network = ClientNetwork(NetSettings())\n"
         "assert 'requests' not in sys.modules and 'urllib3' not in sys.modules\n"

@@ -10,7 +10,7 @@ import pytest
 
 from getmodules import Credential, Origin, Secret
 from getmodules.addresses.url import check_url
-from getmodules.net.access import Access, access_to, secret_arguments
+from getmodules.getters.http.source import Access, access_to, secret_arguments
 from getmodules.net.settings import NetSettings
 from tests.contexts import a_context
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from getmodules.errors import GetModulesError
-from getmodules.net.reach import address_class, no_further_in_than
+from getmodules.net.address_check import address_class, no_further_in_than
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 
 from getmodules.addresses.url import Url
 from getmodules.errors import UnsupportedContentError
-from getmodules.net.terraformget import HTML_TYPES
+from getmodules.net.terraform_get import HTML_TYPES
 
 #: No archive begins in this way: its first bytes are a number, or the name of a file.
 _MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype|!--|\?xml|html|head|body|title|meta|script)", re.IGNORECASE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from getmodules.addresses.url import check_url
-from getmodules.net.webpages import git_spelling, is_page, page_instead
+from getmodules.getters.http.pages import git_spelling, is_page, page_instead
 from tests.fakes import ZIP
 
 

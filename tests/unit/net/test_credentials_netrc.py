@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.net.netrc import from_netrc
+from getmodules.net.credentials import from_netrc
 
 ENTRY = "machine h.example login ada password s3cr3t\n"
 

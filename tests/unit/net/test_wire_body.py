@@ -13,10 +13,9 @@ import pytest
 
 from getmodules.api.ports import Context
 from getmodules.errors import FetchError, NetworkError
-from getmodules.net.body import SizedBody
-from getmodules.net.network import ClientNetwork
 from getmodules.net.session import Call
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
+from getmodules.net.wire import SizedBody
 from tests.contexts import a_context
 from tests.refusals import refusal
 from tests.servers import serving

@@ -17,6 +17,7 @@ from getmodules.errors import GetModulesError
 if TYPE_CHECKING:
     from getmodules.net.connections import AddressCheck  # requests comes with it, and git needs none
 
+
 #: What the world can reach at all. Of IPv6 that is one block, whatever a version of ``ipaddress`` knows of the others.
 _ROUTED = (ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("2000::/3"))
 #: Of which some versions of ``ipaddress`` know a few addresses only; clouds have services of theirs here.

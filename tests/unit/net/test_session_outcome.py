@@ -17,7 +17,7 @@ from getmodules.errors import (
     NotFoundError,
     RateLimitedError,
 )
-from getmodules.net.outcome import TRANSIENT, body_text, failed, http_date, retry_after
+from getmodules.net.session import TRANSIENT, body_text, failed, http_date, retry_after
 from getmodules.net.settings import NetSettings
 from getmodules.net.wire import Answer, Wire
 from tests.contexts import a_context

@@ -22,8 +22,8 @@ from getmodules import (
 )
 from getmodules.addresses.grammar import parse
 from getmodules.api.model import Shape, Unchanged
-from getmodules.net.network import ClientNetwork
-from getmodules.net.websource import WebSource
+from getmodules.getters.http.source import WebSource
+from getmodules.net.settings import ClientNetwork
 from tests.contexts import a_context
 from tests.fakes import ZIP
 from tests.refusals import refusal, words_of

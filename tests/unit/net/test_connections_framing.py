@@ -9,9 +9,8 @@ from contextlib import contextmanager
 import pytest
 
 from getmodules.errors import NetworkError
-from getmodules.net.network import ClientNetwork
 from getmodules.net.session import Call
-from getmodules.net.settings import NetSettings
+from getmodules.net.settings import ClientNetwork, NetSettings
 from tests.certificates import Authority
 from tests.contexts import a_context
 from tests.refusals import refusal

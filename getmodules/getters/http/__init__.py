@@ -1,0 +1,1 @@
+"""The getter for web servers."""
