@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from getmodules import catalog, demands, detection
+from getmodules import demands, detection
 from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.api.limits import Limits
 from getmodules.api.model import Installed, Request, Resolved, Want
@@ -23,7 +23,8 @@ from getmodules.files.private import PrivateDirectories, Sweeper
 from getmodules.means import Means
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.pipeline import install, reported, resolve_address
-from getmodules.plugins import check_named, load, tell_broken
+from getmodules.plugins import catalog
+from getmodules.plugins.loader import check_named, load, tell_broken
 from getmodules.projects import Projects
 from getmodules.turns import Turns
 from getmodules.util.redact import printable, redact_address

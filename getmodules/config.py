@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from getmodules.addresses.url import check_url
 from getmodules.api.limits import Limits
 from getmodules.errors import AddressError, ConfigError
-from getmodules.plugins import Selection
+from getmodules.plugins.loader import Selection
 from getmodules.util.redact import printable, redact_address
 
 PLUGINS_VARIABLE = "GETMODULES_PLUGINS"

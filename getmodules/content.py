@@ -16,10 +16,7 @@ from getmodules.api.model import Archive, Blob, Demand, Evidence, Gate, Kind, La
 from getmodules.api.ports import Context, Phase
 from getmodules.archive.layers import merged
 from getmodules.archive.source import FORMATS, HEAD_BYTES, looks_like, opened, pieces
-from getmodules.bound import BoundUnpacker
-from getmodules.boundgetter import BoundGetter
 from getmodules.cache.session import Visit
-from getmodules.catalog import Catalog
 from getmodules.errors import (
     AddressError,
     ConfigError,
@@ -32,9 +29,12 @@ from getmodules.errors import (
 )
 from getmodules.expected import expected_checksum, servers_checksums
 from getmodules.files.os_errors import translated
-from getmodules.guard import Guarded
 from getmodules.journey import Journey
-from getmodules.plugins import Plugin, attributed
+from getmodules.plugins.adapters import BoundUnpacker
+from getmodules.plugins.catalog import Catalog
+from getmodules.plugins.getter_adapter import BoundGetter
+from getmodules.plugins.guard import Guarded
+from getmodules.plugins.loader import Plugin, attributed
 from getmodules.spool import OWN_ALGORITHM, checked_size, spool, with_digests
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable

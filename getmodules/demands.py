@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from getmodules.api.model import Archive, Demand, Evidence, Gate, Pin, Tree
 from getmodules.api.ports import Context
-from getmodules.bound import BoundVerifier
 from getmodules.errors import ConfigError, DigestMismatchError, LockMismatchError, VerificationError
+from getmodules.plugins.adapters import BoundVerifier
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 

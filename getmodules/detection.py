@@ -15,10 +15,10 @@ from getmodules.addresses.types import Arguments, ModuleAddress, PackageAddress,
 from getmodules.addresses.url import check_url
 from getmodules.api.ports import Shorthand
 from getmodules.archive.names import member_path
-from getmodules.bound import BoundDetector
-from getmodules.catalog import Catalog
 from getmodules.errors import AddressError, GetModulesError, UnsafeContentError
-from getmodules.plugins import Plugin
+from getmodules.plugins.adapters import BoundDetector
+from getmodules.plugins.catalog import Catalog
+from getmodules.plugins.loader import Plugin
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable, redact_address
 from getmodules.util.values import replace, valueclass

@@ -7,11 +7,11 @@ from getmodules.addresses.types import Arguments
 from getmodules.api.limits import MIB
 from getmodules.api.model import Blob, Elsewhere, Shape
 from getmodules.api.ports import Context
-from getmodules.catalog import Catalog
 from getmodules.checksums import checksum_for
 from getmodules.detection import detect
 from getmodules.errors import AddressError, GetModulesError, UnsupportedContentError
 from getmodules.journey import Journey, resolve
+from getmodules.plugins.catalog import Catalog
 from getmodules.spool import read_small
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable, redact_address

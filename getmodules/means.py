@@ -10,16 +10,16 @@ from pathlib import Path
 from getmodules.addresses.types import PackageAddress
 from getmodules.api.limits import Deadline, Limits
 from getmodules.api.ports import Context, Credential, Network, NoNetwork, Origin, Progress
-from getmodules.bound import first_credential
 from getmodules.cache.location import Home
 from getmodules.cache.session import Trouble, Visit, Workshops
-from getmodules.catalog import Catalog
 from getmodules.content import Content
 from getmodules.detection import is_local
 from getmodules.errors import InstallError
 from getmodules.files.private import PrivateDirectories, Sweeper
 from getmodules.net.credentials import from_environment
 from getmodules.net.settings import ClientNetwork, NetSettings
+from getmodules.plugins.adapters import first_credential
+from getmodules.plugins.catalog import Catalog
 from getmodules.turns import Turns
 from getmodules.util.once import Memo
 from getmodules.util.values import field, valueclass

@@ -26,7 +26,6 @@ from getmodules.archive.selection import Outlet
 from getmodules.archive.writer import write_members
 from getmodules.arrival import Arrival, arrive, located
 from getmodules.cache.session import Workshops, temporary_workshops
-from getmodules.catalog import Catalog
 from getmodules.content import Content, Place, close, receive
 from getmodules.detection import local_root
 from getmodules.errors import ContentError, CorruptArchiveError, FetchError, GetModulesError
@@ -34,7 +33,8 @@ from getmodules.expected import expected_checksum
 from getmodules.files.staging import Staging
 from getmodules.journey import module_address
 from getmodules.means import Means
-from getmodules.plugins import attributed
+from getmodules.plugins.catalog import Catalog
+from getmodules.plugins.loader import attributed
 from getmodules.recall import Recall
 from getmodules.reporting import Reporting
 from getmodules.util.values import replace

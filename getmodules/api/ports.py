@@ -1,7 +1,7 @@
 """The ports: what plugins implement, and what the core hands them.
 
 A plugin's class need not inherit from anything here; these are Protocols. What a Protocol marks as optional
-may be left out, and :mod:`getmodules.catalog` supplies the default. Whatever a plugin returns or raises is
+may be left out, and :mod:`getmodules.plugins.catalog` supplies the default. Whatever a plugin returns or raises is
 checked and wrapped there, once, at the port.
 
 What is going on, told to whoever wants to show it.

@@ -11,7 +11,7 @@ from getmodules.cli.render import Console, whole
 from getmodules.errors import PluginError
 
 if TYPE_CHECKING:
-    from getmodules.plugins import Plugin
+    from getmodules.plugins.loader import Plugin
 
 _EPILOG = """\
 This lists: it ends with 0 also where a plugin failed to load, or where two

@@ -17,7 +17,7 @@ from getmodules.util.values import valueclass
 
 if TYPE_CHECKING:
     from getmodules.client import Client
-    from getmodules.guard import Guard
+    from getmodules.plugins.guard import Guard
 
 AUTO, PLAIN, NONE = "auto", "plain", "none"
 OURS = (AUTO, PLAIN, NONE)

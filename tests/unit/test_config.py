@@ -6,7 +6,7 @@ import pytest
 
 from getmodules import Client, ConfigError, Limits
 from getmodules.config import limits_from, registry_from, selection_from
-from getmodules.plugins import Selection
+from getmodules.plugins.loader import Selection
 from tests.refusals import refusal
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from getmodules import Client, Gate, hookimpl
 from getmodules.api import hookspecs
-from getmodules.plugins import REQUIRED
+from getmodules.plugins.loader import REQUIRED
 from tests.fakes import FakeCredentials, FakeGetter, FakeVerifier
 
 HOOKS = {

@@ -14,7 +14,6 @@ import pytest
 from getmodules.addresses.grammar import AddressError
 from getmodules.api.limits import Limits
 from getmodules.api.ports import Progress
-from getmodules.catalog import build
 from getmodules.errors import (
     AuthenticationError,
     ConfigError,
@@ -27,6 +26,7 @@ from getmodules.means import Means
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.oci import login as subject
 from getmodules.pipeline import open_context
+from getmodules.plugins.catalog import build
 from getmodules.testing import Access, Registry, User
 from getmodules.util.redact import Secret
 from tests.credhelpers import Helpers, auth_entry

@@ -15,7 +15,6 @@ from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from getmodules import entrypoints
 from getmodules.errors import (
     ConfigError,
     ContentError,
@@ -25,12 +24,14 @@ from getmodules.errors import (
     PluginLoadError,
     VerificationError,
 )
-from getmodules.guard import Guard, described
+from getmodules.plugins import entry_points as entrypoints
+from getmodules.plugins.guard import Guard, described
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass
 
 if TYPE_CHECKING:
     from pluggy import PluginManager
+
 
 _log = logging.getLogger("getmodules")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from getmodules import Client, PluginConflictError, UnknownSchemeError, hookimpl
-from getmodules.catalog import KNOWN_DISTRIBUTIONS
+from getmodules.plugins.catalog import KNOWN_DISTRIBUTIONS
 from tests.checkout import ROOT
 from tests.fakes import FakeGetter
 from tests.refusals import refusal

@@ -10,10 +10,10 @@ from getmodules.addresses.core_arguments import CORE_ARGUMENTS
 from getmodules.addresses.types import Arguments, PackageAddress
 from getmodules.api.model import Blob, Demand, Elsewhere, Layers, Members, Pin, Unchanged, Want
 from getmodules.api.ports import Context, Fetched
-from getmodules.bound import strings_of
 from getmodules.errors import AddressError
-from getmodules.plugins import Plugin
-from getmodules.soundness import bounded_names, is_sound_blob, is_sound_demand, is_url, reads_back
+from getmodules.plugins.adapters import strings_of
+from getmodules.plugins.checks import bounded_names, is_sound_blob, is_sound_demand, is_url, reads_back
+from getmodules.plugins.loader import Plugin
 from getmodules.util.redact import printable, quoted
 from getmodules.util.values import replace, valueclass
 

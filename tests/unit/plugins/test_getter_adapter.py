@@ -15,7 +15,7 @@ from getmodules import (
     PluginContractError,
 )
 from getmodules.api.model import Elsewhere, Pin
-from getmodules.plugins import Plugin
+from getmodules.plugins.loader import Plugin
 from tests.contexts import a_context
 from tests.fakes import (
     FakeGetter,

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
-from getmodules.bound import (
+from getmodules.errors import PluginConflictError, PluginError, UnknownSchemeError
+from getmodules.plugins.adapters import (
     BoundCredentials,
     BoundDetector,
     BoundProgress,
@@ -20,10 +21,9 @@ from getmodules.bound import (
     bind_unpacker,
     bind_verifier,
 )
-from getmodules.boundgetter import BoundGetter, bind_getter
-from getmodules.entrypoints import normalised
-from getmodules.errors import PluginConflictError, PluginError, UnknownSchemeError
-from getmodules.plugins import Plugin
+from getmodules.plugins.entry_points import normalised
+from getmodules.plugins.getter_adapter import BoundGetter, bind_getter
+from getmodules.plugins.loader import Plugin
 from getmodules.util.redact import printable
 from getmodules.util.values import replace, valueclass
 

@@ -17,7 +17,7 @@ from getmodules import (
     Progress,
     Secret,
 )
-from getmodules.bound import first_credential
+from getmodules.plugins.adapters import first_credential
 from tests.fakes import (
     OTHER_SHA256,
     ZIP,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.entrypoints import EntryPoint, find, normalised
 from getmodules.errors import ConfigError
+from getmodules.plugins.entry_points import EntryPoint, find, normalised
 
 GROUP = "getmodules"
 Write = Callable[..., Path]

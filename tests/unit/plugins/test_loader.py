@@ -27,8 +27,8 @@ from getmodules import (
     hookimpl,
 )
 from getmodules.api import hookspecs
-from getmodules.catalog import build
-from getmodules.plugins import REQUIRED, Plugin, Selection, attributed, load
+from getmodules.plugins.catalog import build
+from getmodules.plugins.loader import REQUIRED, Plugin, Selection, attributed, load
 from tests.fakes import FakeGetter, client_with, members_of
 from tests.refusals import refusal, words_of
 from tests.sites import NO_STRANGERS, Site, a_site

@@ -11,7 +11,7 @@ import pytest
 from getmodules import Blob, Demand, Digest, Gate, LimitExceededError
 from getmodules.addresses.grammar import parse_query
 from getmodules.addresses.types import Argument, Arguments, PackageAddress
-from getmodules.soundness import bounded_names, is_sound_blob, is_sound_demand, is_url, reads_back
+from getmodules.plugins.checks import bounded_names, is_sound_blob, is_sound_demand, is_url, reads_back
 from tests.refusals import refusal
 
 SHA256 = "sha256:" + "0" * 64

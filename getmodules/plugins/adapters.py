@@ -12,7 +12,7 @@ from typing import Any
 
 from getmodules.api.model import Archive, Gate, Member, Members, Pin, Tree
 from getmodules.api.ports import Context, Credential, Origin, Progress, Shorthand
-from getmodules.plugins import Plugin
+from getmodules.plugins.loader import Plugin
 from getmodules.util.redact import Secret
 from getmodules.util.values import valueclass
 
