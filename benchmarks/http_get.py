@@ -53,7 +53,7 @@ from getmodules.api.model import Blob, Pin, Shape
 from getmodules.files.download_file import Arriving
 from getmodules.getters.http import HttpGetter
 from getmodules.net.settings import ClientNetwork, NetSettings
-from getmodules.spool import spool
+from getmodules.pipeline.spool import spool
 from tests.contexts import a_context
 from tests.nginx import nginx
 

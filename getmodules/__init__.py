@@ -80,9 +80,9 @@ if TYPE_CHECKING:
     )
     from getmodules.archive.directory import members_of as members_of
     from getmodules.archive.hashing import hash_file as hash_file, hash_tree as hash_tree, hash_zip as hash_zip
-    from getmodules.batch import Failure as Failure, Pace as Pace
     from getmodules.client import Client as Client, StrPath
     from getmodules.oci.results import Inspected as Inspected, Pushed as Pushed, Referrer as Referrer
+    from getmodules.pipeline.batch import Failure as Failure, Pace as Pace
     from getmodules.project.reports import (
         CheckReport as CheckReport,
         FailuresError as FailuresError,
@@ -110,7 +110,7 @@ _HOME_OF = {
     "Digest": "getmodules.util.digest",
     "Elsewhere": "getmodules.api.model",
     "Evidence": "getmodules.api.model",
-    "Failure": "getmodules.batch",
+    "Failure": "getmodules.pipeline.batch",
     "FailuresError": "getmodules.project.reports",
     "Gate": "getmodules.api.model",
     "hash_file": "getmodules.archive.hashing",
@@ -129,7 +129,7 @@ _HOME_OF = {
     "ModuleAddress": "getmodules.addresses.types",
     "Origin": "getmodules.api.ports",
     "OutdatedReport": "getmodules.project.reports",
-    "Pace": "getmodules.batch",
+    "Pace": "getmodules.pipeline.batch",
     "PackageAddress": "getmodules.addresses.types",
     "Phase": "getmodules.api.ports",
     "Pin": "getmodules.api.model",

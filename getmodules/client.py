@@ -9,20 +9,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from getmodules import demands, detection
 from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.api.limits import Limits
 from getmodules.api.model import Installed, Request, Resolved, Want
 from getmodules.api.ports import Context, Progress
 from getmodules.cache.location import Home, directory_from, open_home
 from getmodules.cache.session import temporary_workshops
-from getmodules.config import limits_from, registry_from, selection_from
 from getmodules.errors import AddressError
 from getmodules.files.os_errors import install_error
 from getmodules.files.private import PrivateDirectories, Sweeper
-from getmodules.means import Means
 from getmodules.net.settings import ClientNetwork, NetSettings
-from getmodules.pipeline import install, reported, resolve_address
+from getmodules.pipeline import detect as detection, gates as demands
+from getmodules.pipeline.install import install, reported, resolve_address
+from getmodules.pipeline.operation import Means
+from getmodules.pipeline.settings import limits_from, registry_from, selection_from
 from getmodules.plugins import catalog
 from getmodules.plugins.loader import check_named, load, tell_broken
 from getmodules.projects import Projects
@@ -31,9 +31,9 @@ from getmodules.util.redact import printable, redact_address
 from getmodules.util.values import replace
 
 if TYPE_CHECKING:
-    from getmodules.batch import Pace
     from getmodules.oci.repository import Repository
     from getmodules.oci.results import Inspected, Pushed
+    from getmodules.pipeline.batch import Pace
     from getmodules.project.bench import Bench
     from getmodules.project.hosts import Surroundings
     from getmodules.project.manifest import Manifest
@@ -221,7 +221,7 @@ class Client(Projects):
         *,
         read: Callable[[Path], Manifest] | None = None,
     ) -> Iterator[Bench]:
-        from getmodules.batch import Pace
+        from getmodules.pipeline.batch import Pace
         from getmodules.project.bench import Bench
         from getmodules.project.manifest import Place
 

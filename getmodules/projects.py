@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
-    from getmodules.batch import Pace
+    from getmodules.pipeline.batch import Pace
     from getmodules.project.bench import Bench
     from getmodules.project.manifest import Manifest
     from getmodules.project.reports import CheckReport, InstallReport, LockReport, OutdatedReport, VerifyReport

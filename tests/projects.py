@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from getmodules import Client
-from getmodules.batch import Pace
-from getmodules.means import Means
+from getmodules.pipeline.batch import Pace
+from getmodules.pipeline.operation import Means
 from getmodules.project.bench import Bench
 from getmodules.project.manifest import Place, read_manifest
 from tests.fakes import installed_files, zip_of

@@ -12,7 +12,7 @@ from getmodules.util.redact import MASK, is_secret_argument, redact_address
 
 if TYPE_CHECKING:
     from getmodules.addresses.types import Arguments
-    from getmodules.detection import Detected
+    from getmodules.pipeline.detect import Detected
 
 _EPILOG = """\
 Each source is answered with its canonical address on a line of its own.

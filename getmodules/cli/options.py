@@ -235,9 +235,9 @@ def contexts_of(options: argparse.Namespace, console: Console) -> OpenContext:
     """For work on credentials, which is no module's and so not the client's."""
     from getmodules.cli.network import network_of
     from getmodules.cli.progress import notices
-    from getmodules.means import Means
     from getmodules.net.settings import ClientNetwork
-    from getmodules.pipeline import open_context
+    from getmodules.pipeline.install import open_context
+    from getmodules.pipeline.operation import Means
 
     network = network_of(options, console.environ)
     means = Means(
@@ -265,7 +265,7 @@ def _client(options: argparse.Namespace, console: Console, network: NetSettings)
 
 
 def _limits_of(options: argparse.Namespace, console: Console) -> Limits:
-    from getmodules.config import limits_from
+    from getmodules.pipeline.settings import limits_from
 
     limits = limits_from(console.environ)
     for assignment in getattr(options, "limit", ()):

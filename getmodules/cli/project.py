@@ -24,8 +24,8 @@ from getmodules.errors import ConfigError, GetModulesError, exit_code
 
 if TYPE_CHECKING:
     from getmodules.api.ports import Progress
-    from getmodules.batch import Failure, Pace
     from getmodules.client import Client
+    from getmodules.pipeline.batch import Failure, Pace
 
 #: What "errors" is, wherever a command has it.
 ERRORS_HELP = """\
@@ -74,7 +74,7 @@ def manifest_of(options: argparse.Namespace) -> str:
 
 
 def pace_of(options: argparse.Namespace) -> Pace | None:
-    from getmodules.batch import Pace
+    from getmodules.pipeline.batch import Pace
 
     text = options.jobs
     if text is None:

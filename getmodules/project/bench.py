@@ -10,13 +10,13 @@ from pathlib import Path
 
 from getmodules.addresses.types import ModuleAddress
 from getmodules.api.limits import Deadline
-from getmodules.batch import Pace
-from getmodules.detection import detect
 from getmodules.errors import ConfigError, InstallError
 from getmodules.files.durable import shown_path
 from getmodules.files.os_errors import translated
 from getmodules.files.private import PrivateDirectory
-from getmodules.means import Means
+from getmodules.pipeline.batch import Pace
+from getmodules.pipeline.detect import detect
+from getmodules.pipeline.operation import Means
 from getmodules.project.document import nearest_hint
 from getmodules.project.files import write_file
 from getmodules.project.lockfile import Lock, format_lock, read_lock

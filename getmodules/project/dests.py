@@ -14,9 +14,9 @@ from pathlib import Path
 from getmodules.addresses.types import ModuleAddress
 from getmodules.archive.names import fold
 from getmodules.archive.selection import may_select, plain_start
-from getmodules.detection import local_root
 from getmodules.errors import ConfigError, GetModulesError
 from getmodules.files.staging import Destination
+from getmodules.pipeline.detect import local_root
 from getmodules.project.bench import Bench
 from getmodules.project.lockfile import Lock
 from getmodules.project.manifest import Manifest, ModuleEntry

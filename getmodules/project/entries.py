@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from getmodules import demands as demanded
 from getmodules.addresses.grammar import join_subdirs, parse
 from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.api.model import Demand, Gate, Installed
-from getmodules.batch import Job
-from getmodules.detection import is_local
 from getmodules.errors import ConfigError, GetModulesError
+from getmodules.pipeline import gates as demanded
+from getmodules.pipeline.batch import Job
+from getmodules.pipeline.detect import is_local
 from getmodules.project.bench import Bench
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
 from getmodules.project.manifest import Manifest

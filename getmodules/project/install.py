@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from getmodules.api.model import Installed
-from getmodules.batch import Failure, Job, Outcome, install_all
 from getmodules.errors import DestinationExistsError, GetModulesError
+from getmodules.pipeline.batch import Failure, Job, Outcome, install_all
 from getmodules.project.bench import Bench, chosen, private_directory
 from getmodules.project.dests import check_lock, check_manifest
 from getmodules.project.entries import entry_of, fresh_job, locked_job, strays

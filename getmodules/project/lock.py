@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from getmodules.batch import Failure, Outcome
+from getmodules.pipeline.batch import Failure, Outcome
 from getmodules.project.bench import Bench, chosen
 from getmodules.project.dests import check_manifest
 from getmodules.project.entries import strays

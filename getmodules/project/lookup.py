@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from getmodules.batch import Failure, Outcome, install_all, resolve_all
 from getmodules.errors import GetModulesError
+from getmodules.pipeline.batch import Failure, Outcome, install_all, resolve_all
+from getmodules.pipeline.spool import OWN_ALGORITHM
 from getmodules.project.bench import Bench, private_directory
 from getmodules.project.entries import entry_of, fresh_job
 from getmodules.project.lockfile import LockedPackage
 from getmodules.project.plan import Entry
 from getmodules.project.selection import Target
-from getmodules.spool import OWN_ALGORITHM
 from getmodules.util.digest import Digest
 
 _NO_IDENTITY = "fetch/no-identity"

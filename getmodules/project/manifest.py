@@ -18,10 +18,10 @@ from pathlib import Path
 
 from getmodules.addresses.versions import Constraint, VersionError
 from getmodules.archive.names import fold
-from getmodules.config import registry_from
-from getmodules.demands import of_expectation
 from getmodules.errors import ConfigError
 from getmodules.files.durable import shown_path
+from getmodules.pipeline.gates import of_expectation
+from getmodules.pipeline.settings import registry_from
 from getmodules.project.document import Table, parse, read_text
 from getmodules.project.hosts import Surroundings, hosts_from, mirrors_from
 from getmodules.project.names import (

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 
 from getmodules.addresses.types import PackageAddress
 from getmodules.addresses.versions import Constraint, Version
-from getmodules.batch import Failure, Outcome, ask_all
 from getmodules.errors import GetModulesError
+from getmodules.pipeline.batch import Failure, Outcome, ask_all
 from getmodules.project.bench import Bench
 from getmodules.project.entries import strays
 from getmodules.project.lock import current

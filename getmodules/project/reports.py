@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
-from getmodules.batch import Failure
 from getmodules.errors import GetModulesError
+from getmodules.pipeline.batch import Failure
 from getmodules.util.values import valueclass
 
 if TYPE_CHECKING:

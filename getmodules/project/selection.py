@@ -7,11 +7,11 @@ from functools import partial
 
 from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.addresses.versions import Constraint, Version, VersionError
-from getmodules.batch import Failure, Outcome, ask_all
 from getmodules.cache.session import temporary_workshops
 from getmodules.errors import ConfigError, GetModulesError, NotFoundError, OfflineError
-from getmodules.means import Means
-from getmodules.pipeline import reported
+from getmodules.pipeline.batch import Failure, Outcome, ask_all
+from getmodules.pipeline.install import reported
+from getmodules.pipeline.operation import Means
 from getmodules.plugins.getter_adapter import BoundGetter
 from getmodules.project.bench import Bench
 from getmodules.project.dests import check_own

@@ -9,9 +9,9 @@ from pathlib import Path
 from getmodules.api.ports import Progress
 from getmodules.archive.hashing import tree_digests
 from getmodules.archive.tree_hash import TREE_SCHEMES
-from getmodules.batch import install_all
 from getmodules.errors import GetModulesError, InstallError
 from getmodules.files.os_errors import translated
+from getmodules.pipeline.batch import install_all
 from getmodules.project.bench import Bench, private_directory
 from getmodules.project.entries import locked_job
 from getmodules.project.lockfile import LockedModule, LockedPackage

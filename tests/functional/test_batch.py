@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from getmodules import Client, Limits, Phase, Progress
-from getmodules.batch import Job, Pace, install_all
-from getmodules.means import Means
 from getmodules.net.settings import ClientNetwork, NetSettings
+from getmodules.pipeline.batch import Job, Pace, install_all
+from getmodules.pipeline.operation import Means
 from getmodules.testing import Registry
 from tests.fakes import ZIP
 from tests.servers import Connection, Received, serving

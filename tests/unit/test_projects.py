@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from getmodules import Client, ConfigError, NotFoundError
-from getmodules.batch import Pace
+from getmodules.pipeline.batch import Pace
 from getmodules.project.reports import CheckReport, Differences, OutdatedReport
 from getmodules.testing import Registry
 from tests.fakes import Recorder

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from getmodules import Client, Credential, Origin, hookimpl
-from getmodules.batch import Job, install_all
 from getmodules.net.settings import NetSettings
+from getmodules.pipeline.batch import Job, install_all
 from getmodules.util.redact import Secret
 from tests.certificates import make_authority
 from tests.fakes import ZIP

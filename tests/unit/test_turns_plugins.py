@@ -14,8 +14,8 @@ import pytest
 from getmodules import Blob, Client, Gate, Kind, Member, Pin, Progress, hookimpl
 from getmodules.api.model import Layers
 from getmodules.api.ports import Phase
-from getmodules.batch import Job, Pace, install_all
-from getmodules.means import SMALL_BYTES
+from getmodules.pipeline.batch import Job, Pace, install_all
+from getmodules.pipeline.operation import SMALL_BYTES
 from tests.fakes import ZIP, FakeGetter, FakePlugin, FakeVerifier, blob
 
 PACKAGES = 4

@@ -8,10 +8,10 @@ import io
 import pytest
 
 from getmodules import ConfigError, NotFoundError, OfflineError
-from getmodules.batch import Failure
 from getmodules.cli import project as subject
 from getmodules.cli.options import Parser
 from getmodules.cli.render import Console
+from getmodules.pipeline.batch import Failure
 from tests.refusals import refusal
 
 

@@ -22,10 +22,10 @@ from getmodules.errors import (
     NotFoundError,
     UnsupportedContentError,
 )
-from getmodules.means import Means
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.oci import login as subject
-from getmodules.pipeline import open_context
+from getmodules.pipeline.install import open_context
+from getmodules.pipeline.operation import Means
 from getmodules.plugins.catalog import build
 from getmodules.testing import Access, Registry, User
 from getmodules.util.redact import Secret

@@ -22,7 +22,7 @@ from getmodules import (
     Phase,
     Progress,
 )
-from getmodules.batch import Pace
+from getmodules.pipeline.batch import Pace
 from getmodules.project import install as subject
 from getmodules.project.install import Wishes
 from getmodules.project.reports import InstallReport

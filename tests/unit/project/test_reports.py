@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from getmodules import NotFoundError
-from getmodules.batch import Failure
+from getmodules.pipeline.batch import Failure
 from getmodules.project.reports import FailuresError, InstallReport, TreeState, VerifiedModule, VerifyReport
 
 ONE, OTHER = NotFoundError("one"), NotFoundError("other")

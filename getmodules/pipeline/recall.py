@@ -17,9 +17,9 @@ from getmodules.api.model import Archive, Blob, Gate, Pin
 from getmodules.api.ports import Context
 from getmodules.cache.records import PROOF_BYTES, Brought, PinRecord, RefRecord, now
 from getmodules.cache.session import Visit
-from getmodules.detection import detect, is_local
 from getmodules.errors import AddressError
-from getmodules.journey import Journey, module_address
+from getmodules.pipeline.detect import detect, is_local
+from getmodules.pipeline.resolve import Journey, module_address
 from getmodules.plugins.catalog import Catalog
 from getmodules.util.digest import Digest
 from getmodules.util.redact import redact_address

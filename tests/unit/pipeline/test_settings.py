@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from getmodules import Client, ConfigError, Limits
-from getmodules.config import limits_from, registry_from, selection_from
+from getmodules.pipeline.settings import limits_from, registry_from, selection_from
 from getmodules.plugins.loader import Selection
 from tests.refusals import refusal
 

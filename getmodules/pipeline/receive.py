@@ -10,7 +10,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from getmodules import demands as demanded
 from getmodules.addresses.core_arguments import Treatment
 from getmodules.api.model import Archive, Blob, Demand, Evidence, Gate, Kind, Layers, Member, Members
 from getmodules.api.ports import Context, Phase
@@ -27,15 +26,16 @@ from getmodules.errors import (
     UnsupportedContentError,
     VerificationError,
 )
-from getmodules.expected import expected_checksum, servers_checksums
 from getmodules.files.os_errors import translated
-from getmodules.journey import Journey
+from getmodules.pipeline import gates as demanded
+from getmodules.pipeline.checksums import expected_checksum, servers_checksums
+from getmodules.pipeline.resolve import Journey
+from getmodules.pipeline.spool import OWN_ALGORITHM, checked_size, spool, with_digests
 from getmodules.plugins.adapters import BoundUnpacker
 from getmodules.plugins.catalog import Catalog
 from getmodules.plugins.getter_adapter import BoundGetter
 from getmodules.plugins.guard import Guarded
 from getmodules.plugins.loader import Plugin, attributed
-from getmodules.spool import OWN_ALGORITHM, checked_size, spool, with_digests
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass

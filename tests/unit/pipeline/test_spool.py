@@ -12,7 +12,7 @@ import pytest
 from getmodules import Blob, Digest, GetModulesError, Limits
 from getmodules.api.model import FEW_BYTES
 from getmodules.files.download_file import Arriving
-from getmodules.spool import spool
+from getmodules.pipeline.spool import spool
 from tests.contexts import a_context
 from tests.fakes import ZIP, FakeGetter, client_with
 

@@ -6,6 +6,8 @@
 
 Plugins supply bytes; how many, where they go and whether they are right is decided here. Nothing reaches a
 destination before the last gate, and whatever fails, every destination is as it was.
+
+The first half of a package's way: known or resolved, past the first gate, and fetched or at hand already.
 """
 
 from __future__ import annotations
@@ -14,30 +16,136 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from getmodules import demands as demanded
 from getmodules.addresses.grammar import join_subdirs
-from getmodules.addresses.types import ModuleAddress
-from getmodules.api.model import Gate, Installed, Request, Resolved, Tree, Want
-from getmodules.api.ports import Context, Phase
+from getmodules.addresses.types import ModuleAddress, PackageAddress
+from getmodules.api.model import (
+    Archive,
+    Blob,
+    Demand,
+    Elsewhere,
+    Evidence,
+    Gate,
+    Installed,
+    Layers,
+    Members,
+    Pin,
+    Request,
+    Resolved,
+    Tree,
+    Unchanged,
+    Want,
+)
+from getmodules.api.ports import Context, Fetched, Phase
 from getmodules.archive.selection import Outlet
 from getmodules.archive.writer import write_members
-from getmodules.arrival import Arrival, arrive, located
 from getmodules.cache.session import Workshops, temporary_workshops
-from getmodules.content import Content, Place, close, receive
-from getmodules.detection import local_root
 from getmodules.errors import ContentError, CorruptArchiveError, FetchError, GetModulesError
-from getmodules.expected import expected_checksum
 from getmodules.files.staging import Staging
-from getmodules.journey import module_address
-from getmodules.means import Means
+from getmodules.pipeline import gates as demanded
+from getmodules.pipeline.checksums import expected_checksum
+from getmodules.pipeline.detect import local_root
+from getmodules.pipeline.operation import Means, Reporting
+from getmodules.pipeline.recall import Known, Recall
+from getmodules.pipeline.receive import Content, Place, close, receive
+from getmodules.pipeline.resolve import Journey, module_address, resolve
 from getmodules.plugins.catalog import Catalog
 from getmodules.plugins.loader import attributed
-from getmodules.recall import Recall
-from getmodules.reporting import Reporting
-from getmodules.util.values import replace
+from getmodules.util.values import replace, valueclass
+
+
+@valueclass
+class Arrival:
+    """A package that a getter has handed over; nothing of it was read yet."""
+
+    journey: Journey
+    pin: Pin
+    wants: tuple[Want, ...]
+    demands: tuple[Demand, ...]
+    evidence: tuple[Evidence, ...]
+    fetched: Blob | Layers | Members
+    #: Whether its source was asked what its address means, or else nothing new was learned.
+    asked: bool
+    #: What the store has of it already.
+    known: Known | None
+
+    @property
+    def held(self) -> Archive | None:
+        return None if self.known is None else self.known.archive
+
+    def pinned(self, content: Content) -> PackageAddress | None:
+        """The address that brings exactly this again; ``None`` where there is none."""
+        if self.pin.id is not None:
+            return self.journey.pinned(self.pin)
+        return None if content.digest is None else self.journey.with_checksum(content.digest)
+
+    def remember(self, request: Request, content: Content, recall: Recall) -> None:
+        """For the next run. What passed the gates of its bytes is worth keeping, whatever becomes of this install."""
+        pinned = self.pinned(content)
+        if pinned is None or not self.asked:
+            return
+        blob = self.fetched if isinstance(self.fetched, Blob) else None
+        if self.known is None:
+            recall.keep_pin(pinned, self.pin, blob, content.digest)
+        recall.keep_ref(self.journey.package, pinned, "", {} if blob is None else blob.validator)
+        if request.package != self.journey.package:
+            recall.keep_ref(request.package, pinned, self.journey.subdir)
+
+
+def arrive(request: Request, recall: Recall, claims: ExitStack, context: Context) -> Arrival:
+    """Resolve, pass the first gate, fetch; from the start again where the answer is "ask there instead".
+
+    ``claims`` keeps others from fetching the same until what was fetched is in the store.
+    """
+    catalog = recall.catalog
+    journey = recall.journey(request.package, context)
+    while True:
+        journey, pin, known = located(journey, recall, context)
+        asked = known is None
+        demands = (*request.demands, *journey.all_demands(catalog))
+        evidence = demanded.judge(Gate.PIN, pin, demands, catalog.verifiers, context)
+        wants = tuple(replace(want, subdir=join_subdirs(journey.subdir, want.subdir)) for want in request.wants)
+        if known is None:
+            known = recall.known(journey, pin)
+        if known is None:
+            claims.enter_context(recall.claim(journey, pin, context))
+            known = recall.known(journey, pin)  # by now, perhaps
+        fetched: Fetched
+        if known is not None and known.blob is not None:
+            fetched = known.blob
+        else:
+            context.phase(Phase.DOWNLOADING)
+            here = journey.context(context, catalog, validator=partial(recall.validator, journey))
+            with journey.told():
+                fetched = journey.getter(catalog).fetch(pin, wants, here)
+        if isinstance(fetched, Unchanged):
+            known, fetched = recall.unchanged(journey)
+        if not isinstance(fetched, Elsewhere):
+            return Arrival(
+                journey=journey,
+                pin=pin,
+                wants=wants,
+                demands=demands,
+                evidence=evidence,
+                fetched=fetched,
+                asked=asked,
+                known=known,
+            )
+        claims.close()
+        journey = journey.onward(fetched, catalog)
+
+
+def located(journey: Journey, recall: Recall, context: Context) -> tuple[Journey, Pin, Known | None]:
+    """The package's identity: known from an earlier run, or else asked for."""
+    known = recall.known(journey)
+    if known is not None:
+        return journey, known.pin, known
+    recall.check_reachable(journey)
+    journey, pin = resolve(journey, recall.catalog, context)
+    return journey, pin, None
 
 
 def resolve_address(source: str, address: ModuleAddress, means: Means) -> Resolved:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from getmodules import Digest, VerificationError
-from getmodules.checksums import checksum_for
+from getmodules.pipeline.checksums import checksum_for
 from tests.refusals import refusal
 
 MD5, SHA1, SHA256, SHA512 = "a" * 32, "b" * 40, "c" * 64, "d" * 128

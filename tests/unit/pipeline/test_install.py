@@ -13,9 +13,9 @@ import pytest
 from getmodules import Blob, GetModulesError, Installed, Kind, Limits, Members, Phase, UnsafeContentError, Want
 from getmodules.api.model import Request
 from getmodules.api.ports import Progress
-from getmodules.demands import of_expectation
-from getmodules.means import Means
-from getmodules.pipeline import install, install_each
+from getmodules.pipeline.gates import of_expectation
+from getmodules.pipeline.install import install, install_each
+from getmodules.pipeline.operation import Means
 from tests.fakes import (
     FILES,
     SUB_H1,

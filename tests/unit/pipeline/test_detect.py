@@ -14,7 +14,7 @@ import getmodules
 from getmodules import AddressError, Client, GetModulesError, UnknownSchemeError, UnsafeContentError, hookimpl
 from getmodules.addresses.url import check_url
 from getmodules.api.ports import Shorthand
-from getmodules.detection import MAX_ROUNDS, detect_elsewhere
+from getmodules.pipeline.detect import MAX_ROUNDS, detect_elsewhere
 from tests.checkout import CASES
 from tests.refusals import refusal, words_of
 from tests.sites import NO_STRANGERS, first_party

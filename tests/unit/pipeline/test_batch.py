@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from getmodules import Blob, Client, Limits, Phase, Progress
-from getmodules.batch import Job, Outcome, Pace, ask_all, install_all, resolve_all
-from getmodules.demands import of_expectation
 from getmodules.errors import InstallError, NotFoundError
-from getmodules.means import Means
+from getmodules.pipeline.batch import Job, Outcome, Pace, ask_all, install_all, resolve_all
+from getmodules.pipeline.gates import of_expectation
+from getmodules.pipeline.operation import Means
 from tests.fakes import SUB_H1, ZIP, ZIP_H1, FakeGetter, a_pin, blob, client_with, installed_files, zip_of
 from tests.stores import a_home
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from getmodules import Context, Phase, Progress
-from getmodules.reporting import Reporting
+from getmodules.pipeline.operation import Reporting
 from getmodules.turns import Turns
 from tests.fakes import FakeGetter, Recorder, client_with, members_of
 

@@ -13,8 +13,8 @@ from getmodules.api.model import Members
 from getmodules.api.ports import Progress
 from getmodules.archive.source import HEAD_BYTES
 from getmodules.cache.session import Workshops
-from getmodules.content import Content
-from getmodules.means import SMALL_BYTES, Means
+from getmodules.pipeline.operation import SMALL_BYTES, Means
+from getmodules.pipeline.receive import Content
 from getmodules.util.redact import Secret
 
 ORIGIN = Origin("https", "h.example", 443)

@@ -15,8 +15,8 @@ from getmodules.addresses.types import Arguments, ModuleAddress, PackageAddress
 from getmodules.addresses.url import check_url
 from getmodules.api.model import Demand, Elsewhere, Pin, Shape
 from getmodules.api.ports import Context, Phase
-from getmodules.detection import detect_elsewhere
 from getmodules.errors import AddressError, FetchError, GetModulesError, UnsafeContentError
+from getmodules.pipeline.detect import detect_elsewhere
 from getmodules.plugins.catalog import Catalog
 from getmodules.plugins.getter_adapter import BoundGetter
 from getmodules.plugins.loader import attributed

@@ -19,8 +19,8 @@ from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.addresses.url import check_url
 from getmodules.api.model import Demand, Installed, Request, Resolved, Want
 from getmodules.errors import GetModulesError
-from getmodules.means import Means
-from getmodules.pipeline import install_each, resolve_address
+from getmodules.pipeline.install import install_each, resolve_address
+from getmodules.pipeline.operation import Means
 from getmodules.util.values import field, valueclass
 
 T = TypeVar("T")

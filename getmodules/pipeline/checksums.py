@@ -1,0 +1,116 @@
+"""What ``checksum=`` expects, also where it only says in which file to look.
+
+Checksum files, as GNU coreutils and BSD write them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from getmodules.addresses.core_arguments import parse_checksum
+from getmodules.addresses.types import Arguments
+from getmodules.api.limits import MIB
+from getmodules.api.model import Blob, Elsewhere, Shape
+from getmodules.api.ports import Context
+from getmodules.errors import AddressError, GetModulesError, UnsupportedContentError, VerificationError
+from getmodules.pipeline.detect import detect
+from getmodules.pipeline.resolve import Journey, resolve
+from getmodules.pipeline.spool import read_small
+from getmodules.plugins.catalog import Catalog
+from getmodules.util.digest import BY_LENGTH, STRONG, WEAK, Digest
+from getmodules.util.redact import printable, redact_address
+from getmodules.util.values import replace
+
+#: Two characters before the name, or one as some tools of BSD write it; coreutils read both.
+_GNU = re.compile(r"\\?(?P<hex>[0-9A-Fa-f]{32,128})[ \t][ *]?(?P<name>.+)")
+_BSD = re.compile(r"(?P<algorithm>[A-Za-z0-9-]+) ?\((?P<name>.+)\) ?= ?(?P<hex>[0-9A-Fa-f]{32,128})")
+
+
+def checksum_for(text: str, file_name: str) -> Digest:
+    """The strongest checksum that ``text`` has for ``file_name``; two that disagree are none. Errors say "it"."""
+    found: dict[str, set[str]] = {}
+    text = text.removeprefix("\ufeff")  # a mark that editors of Windows put before a text
+    for line in text.splitlines():
+        digest = _digest(line.strip(), file_name)
+        if digest is not None:
+            found.setdefault(digest.algorithm, set()).add(digest.hex)
+    for algorithm in (*reversed(tuple(STRONG)), *reversed(tuple(WEAK))):
+        digests = found.get(algorithm, set())
+        if len(digests) > 1:
+            raise VerificationError(
+                f"it has two {algorithm} checksums for {printable(file_name)!r}",
+                hint=f"find out which is right, and write checksum={algorithm}:HEX",
+            )
+        if digests:
+            return Digest(algorithm, digests.pop())
+    if text.lstrip().startswith("<"):
+        raise VerificationError(
+            f"it is a web page, and has no checksum for {printable(file_name)!r}", hint="does its server want a login?"
+        )
+    raise VerificationError(
+        f"it has no checksum for {printable(file_name)!r}",
+        hint="lines are written 'HEX  NAME' (GNU) or 'SHA256 (NAME) = HEX' (BSD); the name must be the archive's",
+    )
+
+
+def _digest(line: str, file_name: str) -> Digest | None:
+    match = _GNU.fullmatch(line)
+    algorithm = BY_LENGTH.get(len(match["hex"]), "") if match else ""
+    if match is None:
+        match = _BSD.fullmatch(line)
+        # OpenSSL 3 says SHA2-256 where BSD and its own older versions say SHA256.
+        algorithm = match["algorithm"].lower().replace("sha2-", "sha").replace("-", "") if match else ""
+    if match is None or match["name"].rpartition("/")[2] != file_name:
+        return None
+    try:
+        return Digest(algorithm, match["hex"].lower())
+    except ValueError:
+        return None
+
+
+CHECKSUM_FILE_BYTES = MIB
+
+
+def expected_checksum(journey: Journey, catalog: Catalog, context: Context) -> Digest | None:
+    """The digest that the address of ``journey`` demands, if any."""
+    return _look_up(journey.package.arguments, journey, catalog, context)
+
+
+def servers_checksums(journey: Journey, catalog: Catalog, context: Context) -> tuple[Digest, ...]:
+    """The digests that servers on the way demanded besides."""
+    found = (_look_up(arguments, journey, catalog, context) for arguments in journey.more_checksums)
+    return tuple(digest for digest in found if digest is not None)
+
+
+def _look_up(arguments: Arguments, journey: Journey, catalog: Catalog, context: Context) -> Digest | None:
+    checksum = parse_checksum(arguments)
+    if not isinstance(checksum, str):
+        return checksum
+    # After a hop it may be a server that named the file: it leads no further in than the server may.
+    start = Journey(
+        package=detect(checksum, catalog).address.package, check_address=journey.check_address, home=journey.home
+    )
+    try:
+        return checksum_for(_fetch_text(start, catalog, context), journey.file_name)
+    except GetModulesError as error:
+        # It may be on another server than the package, and fail in the same words.
+        error.within(f"the checksum file {printable(redact_address(checksum))!r}")
+        raise
+
+
+def _fetch_text(journey: Journey, catalog: Catalog, context: Context) -> str:
+    while True:
+        journey, pin = resolve(journey, catalog, context)
+        here = replace(journey.context(context, catalog), shape=Shape.FILE)
+        with journey.told():
+            fetched = journey.getter(catalog).fetch(pin, (), here)
+        if isinstance(fetched, Elsewhere):
+            journey = journey.onward(fetched, catalog)
+            continue
+        if not isinstance(fetched, Blob):
+            raise AddressError("it is a directory", hint="checksum=file: names one file")
+        try:
+            with journey.told():
+                return read_small(fetched, CHECKSUM_FILE_BYTES, context).decode("utf-8")
+        except UnicodeDecodeError:
+            raise UnsupportedContentError("it is not text") from None
