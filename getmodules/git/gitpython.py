@@ -17,28 +17,28 @@ from getmodules.errors import ToolMissingError
 from getmodules.util.redact import printable
 
 if TYPE_CHECKING:
-    from git import Git
+    import git
 
 _importing = threading.Lock()
 
 
-def runner() -> type[Git]:
+def runner() -> type[git.Git]:
     """Return the class of GitPython that starts processes."""
     with _importing:  # no git is started while os.environ is another one
         return _imported()
 
 
 @cache
-def _imported() -> type[Git]:
+def _imported() -> type[git.Git]:
     try:
         with _environ_without_git():
-            from git import Git
+            import git
     except ImportError as error:
         raise ToolMissingError(
             f"GitPython cannot be used: {printable(str(error), 300)}",
-            hint="install getmodules again, with all that it depends on",
+            hint="install getmodules again, with all that it depends on; and see that `git version` works",
         ) from error
-    return Git
+    return git.Git
 
 
 @contextmanager

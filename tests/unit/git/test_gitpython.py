@@ -84,6 +84,22 @@ def test_a_gitpython_that_cannot_be_used(module: object, monkeypatch: pytest.Mon
     assert os.environ is environ
 
 
+@pytest.mark.parametrize("script", ["exit 1", "exit 0"], ids=["fails", "says nothing"])
+def test_a_git_that_does_not_work(script: str, tmp_path: Path) -> None:
+    git = tmp_path / "git"
+    git.write_text(f"#!/bin/sh\n{script}\n", encoding="ascii")
+    git.chmod(0o755)
+    code = """
+from getmodules import ToolMissingError
+from getmodules.git.gitpython import runner
+try:
+    runner()
+except ToolMissingError as error:
+    print(error.hint)
+"""
+    assert "`git version` works" in run(code, PATH=str(tmp_path))
+
+
 def test_an_import_that_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     gitpython._imported.cache_clear()
     with monkeypatch.context() as patch:
