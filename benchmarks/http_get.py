@@ -51,7 +51,7 @@ from benchmarks.processes import DELAY_SECONDS, GETMODULES, delayed, peak_memory
 from benchmarks.terraform import terraform_get
 from getmodules.api.model import Blob, Pin, Shape
 from getmodules.files.download_file import Arriving
-from getmodules.getters.http import HttpGetter
+from getmodules.getters.http.plugin import HttpGetter
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.pipeline.spool import spool
 from tests.contexts import a_context

@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from getmodules.archive.directory import members_of as members_of
     from getmodules.archive.hashing import hash_file as hash_file, hash_tree as hash_tree, hash_zip as hash_zip
     from getmodules.client import Client as Client, StrPath
-    from getmodules.oci.results import Inspected as Inspected, Pushed as Pushed, Referrer as Referrer
+    from getmodules.getters.oci.results import Inspected as Inspected, Pushed as Pushed, Referrer as Referrer
     from getmodules.pipeline.batch import Failure as Failure, Pace as Pace
     from getmodules.project.reports import (
         CheckReport as CheckReport,
@@ -117,7 +117,7 @@ _HOME_OF = {
     "hash_tree": "getmodules.archive.hashing",
     "hash_zip": "getmodules.archive.hashing",
     "hookimpl": "getmodules.api.hookspecs",
-    "Inspected": "getmodules.oci.results",
+    "Inspected": "getmodules.getters.oci.results",
     "Installed": "getmodules.api.model",
     "InstallReport": "getmodules.project.reports",
     "Kind": "getmodules.api.model",
@@ -134,8 +134,8 @@ _HOME_OF = {
     "Phase": "getmodules.api.ports",
     "Pin": "getmodules.api.model",
     "Progress": "getmodules.api.ports",
-    "Pushed": "getmodules.oci.results",
-    "Referrer": "getmodules.oci.results",
+    "Pushed": "getmodules.getters.oci.results",
+    "Referrer": "getmodules.getters.oci.results",
     "Resolved": "getmodules.api.model",
     "Secret": "getmodules.util.redact",
     "Shorthand": "getmodules.api.ports",

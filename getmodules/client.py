@@ -31,8 +31,8 @@ from getmodules.util.redact import printable, redact_address
 from getmodules.util.values import replace
 
 if TYPE_CHECKING:
-    from getmodules.oci.repository import Repository
-    from getmodules.oci.results import Inspected, Pushed
+    from getmodules.getters.oci.repository import Repository
+    from getmodules.getters.oci.results import Inspected, Pushed
     from getmodules.pipeline.batch import Pace
     from getmodules.project.bench import Bench
     from getmodules.project.hosts import Surroundings
@@ -170,7 +170,7 @@ class Client(Projects):
         In a git work tree that is what git tracks; ``.getmodulesignore`` takes away from it. The tag may exist
         with the same content; ``force`` moves it from another one. ``dry_run`` writes nothing.
         """
-        from getmodules.oci.push import push
+        from getmodules.getters.oci.push import push
 
         with self._repository(address, base, limits, progress) as (package, repository, context):
             return push(
@@ -192,7 +192,7 @@ class Client(Projects):
         progress: Progress | None = None,
     ) -> tuple[str, ...]:
         """The tags of the repository at ``address``, in its order, without those that hold signatures."""
-        from getmodules.oci.inspect import tags
+        from getmodules.getters.oci.inspect import tags
 
         with self._repository(address, base, limits, progress) as (package, repository, context):
             return tags(package, repository, context)
@@ -206,7 +206,7 @@ class Client(Projects):
         progress: Progress | None = None,
     ) -> Inspected:
         """The manifest at ``address``, whatever kind of artifact it is, and the tree of what refers to it."""
-        from getmodules.oci.inspect import inspect
+        from getmodules.getters.oci.inspect import inspect
 
         with self._repository(address, base, limits, progress) as (package, repository, context):
             return inspect(package, repository, context)

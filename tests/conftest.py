@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from getmodules.oci import authfiles
+from getmodules.getters.oci import docker_config as authfiles
 from tests.certificates import Authority, make_authority
 
 # Two busy cores make any deadline for one example a matter of luck.

@@ -277,7 +277,7 @@ class FullGetter(Getter, Protocol):
         """The names (tags) under which versions may be had; those that are no versions do no harm."""
 
     def repository(self, package: PackageAddress, context: Context) -> Any:
-        """What can be published to and looked into: a ``getmodules.oci.repository.Repository``, or ``None``."""
+        """What can be published to and looked into: a ``getmodules.getters.oci.repository.Repository``, or ``None``."""
 
 
 class Unpacker(Protocol):

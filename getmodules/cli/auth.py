@@ -10,7 +10,7 @@ from getmodules.cli.render import Console, whole
 from getmodules.errors import ConfigError
 
 if TYPE_CHECKING:
-    from getmodules.oci.login import Checked
+    from getmodules.getters.oci.login import Checked
 
 _EPILOG = """\
 The repository is asked for its tags, with the credential that get would use. No
@@ -45,7 +45,7 @@ def parser() -> Parser:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from getmodules.oci.login import check, parse_place
+    from getmodules.getters.oci.login import check, parse_place
 
     if options.action != _CHECK:
         raise ConfigError(

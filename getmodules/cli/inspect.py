@@ -11,7 +11,7 @@ from getmodules.cli.render import Console, whole
 from getmodules.util.redact import redact
 
 if TYPE_CHECKING:
-    from getmodules.oci.results import Inspected, Referrer
+    from getmodules.getters.oci.results import Inspected, Referrer
 
 _EPILOG = """\
 For people a tree: the manifest, its layers, its annotations, and what refers to

@@ -12,7 +12,7 @@ from getmodules.errors import ConfigError
 from getmodules.util.redact import Secret
 
 if TYPE_CHECKING:
-    from getmodules.oci.login import LoggedIn
+    from getmodules.getters.oci.login import LoggedIn
 
 _EPILOG = """\
 What is missing is asked for, where there is a terminal to ask on. A login that
@@ -61,7 +61,7 @@ def parser() -> Parser:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from getmodules.oci.login import log_in, parse_registry
+    from getmodules.getters.oci.login import log_in, parse_registry
 
     registry, contexts = parse_registry(options.registry), contexts_of(options, console)
     username, password = _credential(options, console)

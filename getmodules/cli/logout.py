@@ -9,7 +9,7 @@ from getmodules.cli.options import Parser, add_output, add_plugins, contexts_of
 from getmodules.cli.render import Console, whole
 
 if TYPE_CHECKING:
-    from getmodules.oci.login import LoggedOut
+    from getmodules.getters.oci.login import LoggedOut
 
 _EPILOG = """\
 Removes what login stored, from the credential file and from its helper, in all
@@ -37,7 +37,7 @@ def parser() -> Parser:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from getmodules.oci.login import log_out, parse_registry
+    from getmodules.getters.oci.login import log_out, parse_registry
 
     registry, contexts = parse_registry(options.registry), contexts_of(options, console)
     done = log_out(registry, console.environ, contexts)

@@ -14,8 +14,8 @@ from getmodules.errors import ConfigError
 if TYPE_CHECKING:
     from getmodules.api.limits import Limits
     from getmodules.client import Client
+    from getmodules.getters.oci.login import OpenContext
     from getmodules.net.settings import NetSettings
-    from getmodules.oci.login import OpenContext
 
 PROGRAM = "getmodules"
 _WIDEST, _NARROWEST = 100, 40

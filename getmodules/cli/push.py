@@ -10,7 +10,7 @@ from getmodules.cli.render import Console, whole
 from getmodules.errors import ConfigError
 
 if TYPE_CHECKING:
-    from getmodules.oci.results import Pushed
+    from getmodules.getters.oci.results import Pushed
 
 _EPILOG = """\
 In a git work tree only what git tracks is published, as it is in the work tree;

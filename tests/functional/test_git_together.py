@@ -17,7 +17,7 @@ from getmodules import Client, OfflineError
 from getmodules.addresses.types import Argument, Arguments, PackageAddress
 from getmodules.api.model import Kind, Members, Want
 from getmodules.api.ports import Context
-from getmodules.getters.git import GitGetter
+from getmodules.getters.git.plugin import GitGetter
 from getmodules.net.settings import ClientNetwork, NetSettings
 from tests.commandline import COMMAND, PATIENCE
 from tests.contexts import a_context

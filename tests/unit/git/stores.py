@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from getmodules.git.command import Git
-from getmodules.git.store import Extent, Store
+from getmodules.getters.git.process import Git
+from getmodules.getters.git.store import Extent, Store
 from tests.contexts import a_context
 from tests.gitrepos import Repository
 from tests.tools import need

@@ -8,7 +8,7 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-from getmodules.oci.repository import OCI_MANIFEST, RawManifest
+from getmodules.getters.oci.repository import OCI_MANIFEST, RawManifest
 
 REF_NAME = "org.opencontainers.image.ref.name"
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from getmodules.api.ports import Context
-from getmodules.oci.worktree import select
+from getmodules.getters.oci.worktree import select
 from tests.contexts import a_context
 from tests.fakes import Notices
 from tests.snapshots import write_tree

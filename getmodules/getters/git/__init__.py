@@ -1,0 +1,1 @@
+"""The getter for git repositories: git as a child process, objects read and hashed by us."""

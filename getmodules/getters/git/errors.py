@@ -1,0 +1,429 @@
+"""git's words, as errors of ours. They are English, since git is told so, and differ a little between versions.
+
+Why git failed, as errors of ours: each function makes one of what was said.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Final, Literal, NamedTuple
+
+from getmodules.api.limits import GIB, metadata_exceeded
+from getmodules.errors import (
+    AuthenticationError,
+    ConfigError,
+    CorruptArchiveError,
+    FetchError,
+    GetModulesError,
+    InstallError,
+    NetworkError,
+    NotFoundError,
+    RateLimitedError,
+    ToolMissingError,
+    UnsafeContentError,
+)
+from getmodules.getters.git.messages import detail, hear
+from getmodules.util.redact import quoted
+
+#: What a key that was offered came from, if it came from the address.
+SSHKEY: Final = "sshkey="
+
+
+class Story(NamedTuple):
+    """What a failure is about, for its message."""
+
+    #: ``git fetch from https://…``
+    what: str
+    #: Where the credential that was sent came from, if one was; :data:`SSHKEY` for the key of the address.
+    offered: str | None = None
+    #: The variable that would bring one; ``None`` where a key is what counts.
+    variable: str | None = None
+
+
+Make = Callable[[Story, str, "re.Match[str]"], GetModulesError]
+
+_WAIT: Final = "wait a while; with credentials the limit is often higher"
+_FINGERPRINT: Final = re.compile(r"^(?:SHA256|MD5):[\w+/=:]+", re.MULTILINE)
+#: ssh says so of each key that it leaves out; it matters where none of the others was accepted.
+_UNUSABLE_KEY: Final = re.compile(r"^Load key .*: (?:invalid format|error in libcrypto)", re.MULTILINE)
+_OPEN_KEY: Final = re.compile(r"^Permissions \d+ for .* are too open", re.MULTILINE)
+_OWNED_PLACE: Final = re.compile(r"ownership in repository at '(?P<new>.+)'|unsafe repository \('(?P<old>.+)' is owned")
+
+
+def told(kind: type[GetModulesError], sentence: str, hint: str | None = None, part: str | None = None) -> Make:
+    """An error that is the same sentence whatever else was said."""
+    return lambda story, said, _: kind(f"{story.what}: {sentence} ({detail(said)})", part=part, hint=hint)
+
+
+network = partial(told, NetworkError)
+
+
+def unknown(story: Story, said: str) -> GetModulesError:
+    return FetchError(f"{story.what} failed: {detail(said) or 'it did not say why'}", part="unreadable")
+
+
+# --------------------------------------------------------------------------------------------- this machine
+
+
+def no_program(story: Story, program: str) -> GetModulesError:
+    """``program`` is what should have been run in order to connect, which is ssh or what the user has instead."""
+    if program in ("ssh", "ssh.exe"):
+        return ToolMissingError(
+            f"{story.what}: ssh is needed for this address, and is not on PATH",
+            hint="install an ssh client (its package is often called openssh-client), or use an https address",
+        )
+    return ToolMissingError(
+        f"{story.what}: the ssh program {quoted(program)} is not there, or cannot be run",
+        hint="GIT_SSH_COMMAND or git's core.sshCommand names it; is it installed, and on PATH?",
+    )
+
+
+odd_ssh = told(
+    ToolMissingError,
+    "the ssh program is not there, or is none that can do what the address wants",
+    "GIT_SSH_COMMAND or git's core.sshCommand names it; if it takes the options of OpenSSH: "
+    "git config --global ssh.variant ssh",
+)
+disk = told(
+    InstallError,
+    "the disk is full",
+    "free some space where the cache is; GETMODULES_CACHE_DIR names another place",
+    "no-space",
+)
+ssh_settings = told(
+    ConfigError,
+    "ssh does not take its configuration as it is",
+    "correct that file; it must be yours, and nobody else may write to it (chmod 600)",
+)
+_open_key = told(ConfigError, "ssh uses no private key that others can read", "chmod 600 for the file of the key")
+_unusable_key = told(
+    ConfigError,
+    "ssh cannot use a key that it is to use",
+    "is it the whole file of a private key, and not the public half?",
+)
+_unusable_sshkey = told(
+    ConfigError,
+    f"{SSHKEY} is no key that ssh can use",
+    f"{SSHKEY} is the whole file of a private key without a passphrase, in base64",
+)
+
+
+def memory(story: Story, said: str, _: object) -> GetModulesError:
+    return metadata_exceeded(f"{story.what}: one object wants more memory than git may have", GIB)
+
+
+def ownership(story: Story, said: str, _: object) -> GetModulesError:
+    found = _OWNED_PLACE.search(said)
+    place = next(filter(None, found.groups()), "") if found is not None else ""
+    told = f"git config --global --add safe.directory {shlex.quote(place) if place.isprintable() and place else 'PATH'}"
+    if "ssh://" in story.what:
+        # It is the server's git that said so.
+        return NetworkError(
+            f"{story.what}: the server's git reads no repository of somebody else there ({detail(said)})",
+            hint=f"on the server, for the user who logs in: {told}",
+        )
+    return ConfigError(
+        f"{story.what}: git reads no repository of somebody else ({detail(said)})", hint=f"if you trust it: {told}"
+    )
+
+
+# --------------------------------------------------------------------------------------------- the way there
+
+
+host_key = told(
+    NetworkError,
+    "the server's host key is not known",
+    "compare its fingerprint with the published one, then add it to ~/.ssh/known_hosts",
+    "certificate",
+)
+certificate = told(
+    NetworkError,
+    "the server's certificate cannot be trusted",
+    "for a private authority: --ca-file FILE, or SSL_CERT_FILE",
+    "certificate",
+)
+elsewhere = told(UnsafeContentError, "it was sent where it must not go", part="elsewhere")
+
+
+def other_host_key(story: Story, said: str, _: object) -> GetModulesError:
+    found = _FINGERPRINT.search(said)
+    shown = f" (it is {found[0]})" if found is not None else ""
+    return NetworkError(
+        f"{story.what}: the server's host key is not the known one{shown}: somebody may be in the middle "
+        f"({detail(said)})",
+        part="certificate",
+        hint="compare its fingerprint with the one that is published for this server, before you touch known_hosts",
+    )
+
+
+# --------------------------------------------------------------------------------------------- what the server says
+
+
+def authentication(story: Story, said: str, found: re.Match[str]) -> GetModulesError:
+    if _UNUSABLE_KEY.search(said):
+        return (_unusable_sshkey if story.offered == SSHKEY else _unusable_key)(story, said, found)
+    if _OPEN_KEY.search(said):
+        return _open_key(story, said, found)
+    if story.offered == SSHKEY:
+        message = f"{story.what}: the server does not accept the key of {SSHKEY}"
+        hint = "does the server know its public half, for an account that may read this? It must have no passphrase"
+    elif story.offered is not None:
+        message = f"{story.what}: the server does not accept the credential from {story.offered}"
+        hint = "is it expired, or for another account?"
+    elif story.variable is None:
+        message, hint = (
+            f"{story.what}: the server accepts no key of ours",
+            "is the key loaded (ssh-add -l)? sshkey= brings one",
+        )
+    elif "Authentication failed" in said:  # which git says of what it has sent
+        message = f"{story.what}: the server does not accept the credentials that git found"
+        hint = f"are those of the git credential helper or ~/.netrc expired? {story.variable} brings others"
+    else:
+        wants = "the server wants credentials, and none were found that it takes (or it hides what is not there)"
+        message = f"{story.what}: {wants}"
+        hint = f"a git credential helper, ~/.netrc, or {story.variable} brings one"
+    return AuthenticationError(f"{message} ({detail(said)})", hint=hint)
+
+
+forbidden = told(
+    AuthenticationError,
+    "the server knows who asks, and does not let them read it",
+    "may this account read the repository? With single sign-on each key and token must be authorized for it",
+    "forbidden",
+)
+rate_limited = told(RateLimitedError, "the server was asked too often", _WAIT)
+no_commit = told(
+    NotFoundError,
+    "the repository has no such commit or ref",
+    "was it pushed, and not removed since? A fork may have what the repository has not",
+)
+corrupt = told(CorruptArchiveError, "what arrived is broken")
+
+
+def status(story: Story, said: str, found: re.Match[str]) -> GetModulesError:
+    code = int(found["status"] or found["code"])
+    text = f"{story.what}: the server answered {code} ({detail(said)})"
+    if code == 401:
+        return authentication(story, said, found)
+    if code == 403:
+        have = f"with the credential from {story.offered}" if story.offered else "without a credential"
+        return AuthenticationError(f"{text}, {have}", part="forbidden", hint="may this account read the repository?")
+    if code in (404, 410):
+        return not_found(story, said, found)
+    if code == 429:
+        return RateLimitedError(text, hint=_WAIT)
+    return NetworkError(text, hint="the server is in trouble: try again later" if code >= 500 else None)
+
+
+def not_found(story: Story, said: str, _: object) -> GetModulesError:
+    hint = "is the address right?"
+    if story.offered is None and story.variable is not None:
+        hint += " A private repository is often hidden from who has no credentials"
+    return NotFoundError(f"{story.what}: there is no repository ({detail(said)})", hint=hint)
+
+
+# --------------------------------------------------------------------------------------------- what arrived
+
+#: What git's fsck says of names that could do harm, by its identifiers; all its others are about broken objects.
+_HOSTILE: Final = {
+    "hasDotgit": "bad-name",
+    "hasDot": "bad-name",
+    "emptyName": "bad-name",
+    "hasDotdot": "parent-path",
+    "fullPathname": "absolute-path",
+    "duplicateEntries": "duplicate-name",
+    "gitmodulesUrl": "submodule",
+    "gitmodulesPath": "submodule",
+    "gitmodulesName": "submodule",
+    "gitmodulesUpdate": "submodule",
+    "gitmodulesSymlink": "submodule",
+    "gitmodulesParse": "submodule",
+    "gitmodulesBlob": "submodule",
+    "gitmodulesLarge": "submodule",
+}
+
+
+def fsck(story: Story, said: str, found: re.Match[str]) -> GetModulesError:
+    part = _HOSTILE.get(found["id"])
+    if part is not None:
+        return UnsafeContentError(f"{story.what}: git refuses what arrived ({detail(said)})", part=part)
+    return CorruptArchiveError(
+        f"{story.what}: git refuses what arrived ({detail(said)})",
+        hint="old history made by broken tools is refused as well; a newer commit may do without it",
+    )
+
+
+__all__ = ["Story", "failure", "knows_no_commit", "refuses_commit"]
+
+#: The server will not give a single commit, or no shallow history: a wider question may be answered.
+_REFUSES_COMMIT: Final = re.compile(
+    r"unadvertised object|does not support (?:shallow|--shallow|--depth)|want [0-9a-f]+ not valid|"
+    r"dumb http transport does not support|Server does not support|not allow request for"
+)
+_NO_SUCH_COMMIT: Final = r"not our ref|couldn't find remote ref|[Nn]o such ref|no matching remote head"
+_KNOWS_NO_COMMIT: Final = re.compile(_NO_SUCH_COMMIT)
+
+
+def refuses_commit(said: str) -> bool:
+    return _REFUSES_COMMIT.search(said) is not None
+
+
+def knows_no_commit(said: str) -> bool:
+    return _KNOWS_NO_COMMIT.search(said) is not None
+
+
+def failure(said: str, story: Story) -> GetModulesError:
+    """The error for a git that failed after it had ``said`` this."""
+    heard = hear(said, story.what)
+    if heard.missing is not None:
+        return no_program(story, heard.missing)
+    for row in _table():
+        found = row.words.search(heard.here if row.said == "here" else heard.anywhere)
+        if found is not None:
+            return row.make(story, said, found)
+    return unknown(story, said)
+
+
+class Row(NamedTuple):
+    #: ``here``: only a program on this machine can know it, and what a server says of it does not count.
+    #: ``anywhere``: it is about the repository, and servers may say so as well.
+    said: Literal["here", "anywhere"]
+    words: re.Pattern[str]
+    make: Make
+
+
+def _here(make: Make, *words: str) -> Row:
+    return Row("here", re.compile("|".join(words), re.MULTILINE), make)
+
+
+def _anywhere(make: Make, *words: str) -> Row:
+    return Row("anywhere", re.compile("|".join(words), re.MULTILINE), make)
+
+
+@cache
+def _table() -> tuple[Row, ...]:
+    """In the order in which they are tried: the reason before what follows from it."""
+    spelled = "is the network there, and the host spelled right?"
+    return (
+        # This machine.
+        _here(odd_ssh, r"ssh variant '[^']*' does not support"),
+        _here(disk, r"No space left on device", r"Disk quota exceeded"),
+        _here(memory, r"attempting to allocate \d+ over limit"),
+        _here(ownership, r"dubious ownership", r"unsafe repository \("),
+        _here(ssh_settings, r"^Bad owner or permissions on", r"Bad configuration option"),
+        # What arrived.
+        _anywhere(fsck, r"^error: object [0-9a-f]+: (?P<id>[A-Za-z0-9]+): "),
+        _anywhere(
+            corrupt,
+            # The server's own repository is broken, and it will be the next time.
+            *(r"repository corruption on the remote", r"did not send all necessary objects"),
+            *(r"pack has \d+ unresolved delta", r"pack is corrupted"),
+        ),
+        # The way there.
+        _here(
+            network("the host is not known", spelled),
+            *(r"[Cc]ould not resolve (?:host|proxy)", r"[Nn]ame or service not known", r"name resolution"),
+            *(r"unable to look up", r"nodename nor servname", r"[Nn]o address associated"),
+        ),
+        _here(
+            other_host_key,
+            *(r"^WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED", r"^Host key for .*has changed and"),
+            *(r"^WARNING: REVOKED HOST KEY DETECTED", r"host key for .*was revoked"),
+        ),
+        _here(
+            host_key,
+            *(r"^Host key verification failed", r"^No \S+ host key is known", r"Cannot confirm a host key"),
+        ),
+        _here(
+            certificate,
+            *(r"[Cc]ertificate", r"CERTIFICATE", r"self.signed", r"no alternative .*subject name"),
+        ),
+        _here(
+            status,
+            *(r"The requested URL returned error: (?P<status>\d{3})", r"HTTP code = (?P<code>\d{3})"),
+        ),
+        _here(
+            elsewhere,
+            *(r"Protocol \"?\w+\"? (?:not supported|disabled|is disabled)", r"transport '[^']*' not allowed"),
+            r"update url base from redirection",
+        ),
+        _here(network("it was sent on without arriving anywhere"), r"Maximum \(?\d+\)? redirects"),
+        # Who may.
+        _anywhere(
+            authentication,
+            *(r"Authentication failed", r"could not read (?:Username|Password)", r"terminal prompts disabled"),
+            *(r"Permission denied \(", r"Too many authentication failures", r"No supported authentication methods"),
+        ),
+        # Time. Only the first of these has to do with ours.
+        _here(
+            network("the server is too slow", "allow more time with --limit seconds=N, or try again later", "timeout"),
+            r"too slow",
+        ),
+        _here(
+            network(
+                "there is no answer",
+                "is a firewall or a proxy in the way, and is it the right port?",
+                "timeout",
+            ),
+            *(r"[Tt]imed out", r"\b[Tt]imeout\b"),
+        ),
+        _here(
+            network("the connection was refused", spelled),
+            *(r"[Cc]onnection refused", r"[Ff]ailed to connect", r"[Cc]ouldn't connect"),
+            *(r"unable to connect to", r"[Nn]o route to host", r"[Nn]etwork is unreachable"),
+        ),
+        # The repository, in the words of git, and of what stands before it at a forge.
+        _anywhere(
+            forbidden,
+            *(r"[Yy]ou are not allowed to (?:access|download)", r"SAML SSO", r"^ERROR: Permission to .*denied to"),
+        ),
+        _anywhere(
+            not_found,
+            *(r"[Rr]epository (?:'[^']*' )?not found", r"does not appear to be a git repository"),
+            *(r"repository not exported", r"access denied or", r"not valid: is this a git repo"),
+            *(r"no such (?:project|repository)", r"project you were looking for"),
+            *(r"[Rr]epository (?:either )?does not exist", r"[Cc]annot find repository"),
+            *(r"DENIED by fallthru", r"mis-spelled the reponame", r"TF401019", r"[Pp]roject not found"),
+        ),
+        _anywhere(
+            rate_limited,
+            *(r"rate.limited", r"rate limit exceeded", r"exceeded .{0,40}rate limit"),
+            *(r"[Tt]oo many requests", r"requested too many times"),
+        ),
+        _anywhere(no_commit, _NO_SUCH_COMMIT),
+        # A connection that did not last.
+        _here(
+            network(
+                "the server's ssh and the one here have no way in common",
+                "a newer ssh at either end; or allow for this one host in ~/.ssh/config what it offers",
+            ),
+            r"^Unable to negotiate with",
+        ),
+        _here(
+            network("what answers there does not speak ssh", "is it the right port, and no proxy in the way?"),
+            *(r"banner line", r"^banner exchange: ", r"^Bad packet length", r"^Protocol major versions differ"),
+        ),
+        _here(
+            network(
+                "the ssh server closed the connection",
+                "try again later: it may have too many, or refuse this machine; is it the right port?",
+            ),
+            *(r"_exchange_identification: ", r"^Connection (?:closed|reset) by .*port"),
+        ),
+        _here(
+            network("the connection failed", "try again; if it stays so, the server is in trouble"),
+            *(r"[Cc]onnection reset", r"hung up", r"early EOF", r"unexpected disconnect", r"RPC failed"),
+            *(r"Recv failure", r"Broken pipe", r"[Ee]mpty reply", r"bytes? of (?:body|length)"),
+            *(r"[Cc]onnection (?:was )?closed", r"TLS", r"SSL", r"gnutls", r"bad line length", r"protocol error"),
+            *(r"expected '?flush", r"expected ACK", r"invalid packet", r"expected 'packfile'", r"unable to access"),
+        ),
+        _here(
+            corrupt,
+            *(r"corrupt", r"inflate", r"index-pack", r"bad pack", r"unpack", r"unresolved delta", r"mismatch"),
+            *(r"bad (?:object|shallow)", r"invalid object", r"missing (?:blob|tree)", r"fsck"),
+        ),
+        _anywhere(network("the server refuses"), r"remote error: ", r"Server does not ", r"\bERR "),
+    )

@@ -1,0 +1,116 @@
+"""How far in the host of a repository is: judged before git connects, and then git connects to nothing else.
+
+A server that names a repository (``X-Terraform-Get``, a registry, ``.gitmodules``) must not have us ask things of
+machines that it cannot reach itself. Names are looked up here and handed to git together with their addresses
+(git 2.37 and newer take them), so that a name cannot mean another machine a moment later. ssh looks up by itself:
+there it is the known key of the host that says who answers.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Final
+
+from getmodules.errors import NetworkError, UnsafeContentError
+from getmodules.getters.git.environment import environment
+from getmodules.getters.git.process import Git
+from getmodules.getters.git.remote import Remote
+from getmodules.getters.git.rewriting import rewritten
+from getmodules.net.address_check import address_class, check_written_address
+from getmodules.util.values import valueclass
+
+_TICK: Final = 0.1
+
+
+@valueclass(kw_only=False)
+class Reach:
+    #: The kind of network that the host is in; ``None`` where we cannot tell.
+    kind: str | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+def reach(remote: Remote, git: Git, directory: Path) -> Reach:
+    """Raises where ``context.check_address`` does not let us go."""
+    context = git.context
+    check = context.check_address
+    if check is not None and rewritten(remote, git, directory) != remote.location:
+        return Reach()  # by the user's own ``insteadOf``: no server has a say in where that leads
+    host = remote.origin.host.strip("[]")
+    if remote.is_web and context.network.settings.has_proxy_for(remote.location):
+        if check is not None:
+            check_written_address(host, check)
+        return Reach()
+    found = _addresses(host, remote.origin.port, context.checkpoint)
+    if not found:
+        if check is not None and remote.scheme != "ssh" and not _has_proxy(remote, git, directory):
+            raise NetworkError(
+                f"{remote.shown}: the host is not known", hint="is the network there, and the host spelled right?"
+            )
+        return Reach()  # a name of the user's own ssh or proxy, or git will say so
+    if check is not None:
+        for address in found:  # all of them: not every transport can be told which one to take
+            check(address)
+    kinds = set(map(address_class, found))
+    # A host in two kinds of networks could have answered from either.
+    return Reach(kinds.pop() if len(kinds) == 1 else None, _pinned(remote, host, found))
+
+
+def _addresses(host: str, port: int, checkpoint: Callable[[], None]) -> list[str]:
+    if _is_address(host):
+        return _look_up(host, port)
+    # The system waits for a silent name server as long as it likes, and hears nobody meanwhile.
+    answer: SimpleQueue[list[str]] = SimpleQueue()
+    threading.Thread(target=lambda: answer.put(_look_up(host, port)), name="getmodules-names", daemon=True).start()
+    while True:
+        try:
+            return answer.get(timeout=_TICK)
+        except Empty:
+            checkpoint()
+
+
+def _look_up(host: str, port: int) -> list[str]:
+    # Of text Python would load the tables of international names, whatever is in it.
+    name = host.encode() if host.isascii() else host
+    try:
+        found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return []
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+def _pinned(remote: Remote, host: str, addresses: list[str]) -> tuple[tuple[str, str], ...]:
+    if not remote.is_web or _is_address(host):
+        return ()
+    written = ",".join(f"[{each}]" if ":" in each else each for each in addresses)
+    return (("http.curloptResolve", f"{host}:{remote.origin.port}:{written}"),)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _has_proxy(remote: Remote, git: Git, directory: Path) -> bool:
+    """Whether the user's configuration has one: then it is the proxy that looks names up."""
+    if not remote.is_web:
+        return False
+    asked = ["config", "--get-urlmatch", "http.proxy", remote.location]
+    return bool(git.run(asked, environment(git.context.environ, directory)).output.strip())
+
+
+def too_far_in(path: str, kind: str, address: str) -> UnsafeContentError:
+    """The error for the submodule at ``path``, which its repository must not send us to."""
+    return UnsafeContentError(
+        f"the submodule at {path!r} is at the {kind} address {address}, "
+        "which is further in than its repository is known to be",
+        part="elsewhere",
+        hint="submodules=false does without the submodules",
+    )

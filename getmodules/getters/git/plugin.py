@@ -1,0 +1,164 @@
+"""``git:`` — repositories: a commit's tree, exactly as it is stored, over any of git's own transports.
+
+The identity is the commit. What reaches git is decided in :mod:`getmodules.git`; here an address becomes a question.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from getmodules.addresses.types import Arguments, PackageAddress
+from getmodules.addresses.url import check_url
+from getmodules.api.hookspecs import hookimpl
+from getmodules.api.model import Demand, Gate, Members, Pin, Want
+from getmodules.api.ports import Context, Getter
+from getmodules.errors import AddressError
+from getmodules.util.redact import printable
+from getmodules.util.values import replace
+
+if TYPE_CHECKING:
+    from getmodules.getters.git.fetch import Aim
+    from getmodules.getters.git.remote import Remote
+
+
+_REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+@=-]*", re.ASCII)
+_REF_NEVER = re.compile(r"\.\.|@\{|//|/\.|\.lock(?:/|$)|\.$|/$")
+_DEPTH = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
+
+
+class _Question(NamedTuple):
+    """How a commit was asked for: with what the pin leaves out."""
+
+    remote: Remote
+    aim: Aim
+
+
+class GitGetter:
+    schemes = ("git",)
+    arguments = frozenset({"ref", "depth", "sshkey", "submodules"})
+    core_arguments: frozenset[str] = frozenset()
+    #: What a version is written into: versions are tags.
+    version_argument = "ref"
+    sends_on = False
+
+    def check(self, package: PackageAddress) -> PackageAddress:
+        from getmodules.getters.git.remote import TRANSPORTS
+
+        url = check_url(package.url)
+        if url.scheme not in TRANSPORTS:
+            known = ", ".join(TRANSPORTS)
+            raise AddressError(f"git has no transport {printable(url.scheme)!r} here", hint=f"transports: {known}")
+        if bool(url.host) is (url.scheme == "file"):
+            raise AddressError("the URL of a repository names a host, or is a path", hint="git::https://HOST/PATH")
+        if url.path.strip("/") == "":
+            raise AddressError("there is no repository in this address", hint="git::https://HOST/PATH")
+        _check_arguments(package)
+        # git://… alone is git's own protocol; written out, it is one address with git::git://….
+        return replace(package, forced=True)
+
+    def demands(self, package: PackageAddress) -> Iterable[Demand]:
+        from getmodules.getters.git.refs import full_commit
+
+        commit = full_commit(package.arguments.get("ref"))
+        return (Demand(gate=Gate.PIN, check="commit", value=commit, by="the address"),) if commit else ()
+
+    def resolve(self, package: PackageAddress, context: Context) -> Pin:
+        from getmodules.getters.git.fetch import Aim
+        from getmodules.getters.git.locate import locate
+        from getmodules.getters.git.remote import Remote
+
+        remote = Remote.of(package)
+        commit, ref = locate(remote, package.arguments.get("ref"), context)
+        pinned = _pinned(package, remote, commit)
+        question = _Question(remote, Aim(commit, ref, _depth(package)))
+        context.once(_key(pinned), lambda: question)
+        return Pin(package=pinned, id=commit, digests={"commit": commit})
+
+    def versions(self, package: PackageAddress, context: Context) -> Iterable[str]:
+        """The names of all tags."""
+        from getmodules.getters.git.locate import refs_of
+        from getmodules.getters.git.remote import Remote
+
+        return refs_of(Remote.of(package), context).tags()
+
+    def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Members:
+        from getmodules.getters.git.fetch import Aim, Budget
+        from getmodules.getters.git.process import Git
+        from getmodules.getters.git.remote import Remote
+        from getmodules.getters.git.repository import Package, RepositoryMembers, Tools
+        from getmodules.getters.git.tree import Selection
+
+        assert pin.id is not None  # resolve gives one
+        commit = pin.id
+        # A pin that an earlier run made comes with the address itself, and nobody has asked in this one.
+        remote, aim = context.once(
+            _key(pin.package), lambda: _Question(Remote.of(pin.package), Aim(commit, None, _depth(pin.package)))
+        )
+        git = Git(context)
+        tools = Tools(git, Budget(context.limits), "submodules" not in pin.package.arguments)
+        package = Package(remote, aim, Selection.of(want.subdir for want in wants), tools)
+        package.open()
+        return Members(RepositoryMembers(package, tools), digests={"commit": commit, "tree": package.tree})
+
+
+def _key(pinned: PackageAddress) -> tuple[str, str]:
+    return "git question", str(pinned)
+
+
+def _pinned(package: PackageAddress, remote: Remote, commit: str) -> PackageAddress:
+    """What always brings the same tree, and holds no secret."""
+    kept = package.arguments.only("submodules").items_typed
+    ref = Arguments().with_value("ref", commit).items_typed
+    return replace(package, url=remote.location, arguments=Arguments((*ref, *kept)))
+
+
+def _depth(package: PackageAddress) -> int:
+    return int(package.arguments.get("depth", "1"))
+
+
+def _check_arguments(package: PackageAddress) -> None:
+    arguments = package.arguments
+    ref = arguments.get("ref")
+    if ref is not None:
+        check_ref(ref)
+    depth = arguments.get("depth")
+    if depth is not None and not _DEPTH.fullmatch(depth):
+        raise AddressError(f"depth is a positive whole number, not {printable(depth)!r}")
+    submodules = arguments.get("submodules")
+    if submodules not in (None, "false"):
+        raise AddressError(
+            f"submodules can only be false, not {printable(submodules)!r}", hint="they are on by default"
+        )
+    sshkey = arguments.get("sshkey")
+    if sshkey is not None:
+        _check_sshkey(sshkey, check_url(package.url).scheme)
+
+
+def check_ref(ref: str) -> None:
+    """A name that git can take as a ref or a commit, and can never take as an option or a range."""
+    if not ref:
+        raise AddressError("ref is empty", hint="leave it out for the repository's default branch")
+    if not _REF.fullmatch(ref) or _REF_NEVER.search(ref):
+        raise AddressError(f"{printable(ref)!r} is not a git ref", hint="a branch, a tag, a commit, or refs/… in full")
+
+
+def _check_sshkey(value: str, scheme: str) -> None:
+    if scheme != "ssh":
+        raise AddressError(
+            "sshkey is for ssh:// addresses", hint="write git::ssh://…; for https, a token: GETMODULES_TOKEN_<host>"
+        )
+    try:
+        key = base64.b64decode(value, validate=True)
+    except ValueError:  # binascii's own error, or the plain one where there are letters beyond ASCII
+        key = b""
+    if not key:
+        # Never shown: it is most of somebody's private key.
+        raise AddressError("sshkey is not base64", hint="base64 -w0 < ~/.ssh/id_ed25519")
+
+
+@hookimpl
+def getmodules_getters() -> Iterable[Getter]:
+    return (GitGetter(),)

@@ -1,0 +1,328 @@
+"""The one place that runs git, through GitPython (:mod:`getmodules.getters.git.process`).
+
+GitPython's own ways to end a process do not reach its children, and its environment is the caller's with additions.
+So it only starts a process here: in a session of its own, with what :mod:`getmodules.getters.git.environment` says and
+nothing else.
+
+GitPython, imported when the first git process is started.
+
+GitPython runs ``git version`` when it is imported, in the environment of this process. There ``GIT_TRACE`` would write
+a file, and ``GIT_CONFIG_COUNT`` could make it fail: so the import sees an environment without git's variables (ADR 25).
+
+One running git: in a process group of its own, under the operation's clock, with nothing of it left behind.
+
+How much has arrived, from git's own lines: ``Receiving objects:  45% (450/1000), 1.20 MiB | 2.30 MiB/s``.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import IO, TYPE_CHECKING, Final, NamedTuple, TypedDict
+
+from getmodules.api.limits import GIB, KIB, METADATA_BYTES, MIB, metadata_exceeded
+from getmodules.api.ports import Context
+from getmodules.errors import FetchError, NetworkError, ToolMissingError
+from getmodules.util.processes import feed, kill, pause
+from getmodules.util.redact import printable
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+if TYPE_CHECKING:
+    import git
+
+
+_importing = threading.Lock()
+
+
+def runner() -> type[git.Git]:
+    """Return the class of GitPython that starts processes."""
+    with _importing:  # no git is started while os.environ is another one
+        return _imported()
+
+
+@cache
+def _imported() -> type[git.Git]:
+    try:
+        with _environ_without_git():
+            import git
+    except ImportError as error:
+        raise ToolMissingError(
+            f"GitPython cannot be used: {printable(str(error), 300)}",
+            hint="install getmodules again, with all that it depends on; and see that `git version` works",
+        ) from error
+    return git.Git
+
+
+@contextmanager
+def _environ_without_git() -> Iterator[None]:
+    """Let ``os.environ`` be another mapping for a moment.
+
+    Another thread finds a whole mapping at any time. If the variables were taken out of ``os.environ`` itself, a thread
+    that copies it just then would fail; and the process's own environment does not change.
+    """
+    environ = os.environ
+    kept = {
+        name: value
+        for name, value in environ.items()
+        # Those of GitPython are for whoever uses it in this process besides us.
+        if not name.startswith("GIT_") or name.startswith("GIT_PYTHON_")
+    }
+    # We look for git ourselves. Where GitPython finds none, it would raise or print, and is not needed to find one.
+    kept["GIT_PYTHON_REFRESH"] = "quiet"
+    os.environ = kept  # type: ignore[assignment]  # noqa: B003 - no child is meant to inherit it but GitPython's own
+    try:
+        yield
+    finally:
+        os.environ = environ  # noqa: B003
+
+
+_PIECE: Final = 64 << 10
+_TICK: Final = 0.1
+#: How long output is waited for that a child keeps open (the master of shared ssh connections) after git has ended.
+_GRACE: Final = 0.5
+#: Of what git says, the end is kept: the reason is there.
+_SAID_BYTES: Final = 32 << 10
+
+
+class Done(NamedTuple):
+    code: int
+    output: bytes
+    said: str
+
+
+class Patience(NamedTuple):
+    """What ends a process besides the operation's clock."""
+
+    #: Called now and then; raises where it has brought too much. Returns how much it has brought.
+    look: Callable[[], int]
+    silence_seconds: float
+
+
+class How(TypedDict, total=False):
+    """What may be said of a run besides."""
+
+    given: bytes | None
+    patience: Patience | None
+    hear: Callable[[str], None] | None
+
+
+def collect(
+    process: Popen[bytes],
+    context: Context,
+    *,
+    given: bytes = b"",
+    patience: Patience | None = None,
+    hear: Callable[[str], None] | None = None,
+) -> Done:
+    """Let ``process`` run to its end. ``hear`` gets each line of what it says, in the thread that called."""
+    pieces: queue.SimpleQueue[tuple[bool, bytes]] = queue.SimpleQueue()
+    output, said = bytearray(), _Said(hear)
+    try:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        for is_output, stream in ((True, process.stdout), (False, process.stderr)):
+            threading.Thread(target=_pump, args=(stream, is_output, pieces), daemon=True).start()
+        if process.stdin is not None:
+            feed(process, given)
+        watch = _Watch(context, patience)
+        still_open, ended_at = 2, 0.0
+        while still_open:
+            watch.check()
+            try:
+                is_output, piece = pieces.get(timeout=_TICK)
+            except queue.Empty:
+                if process.poll() is not None:
+                    ended_at = ended_at or time.monotonic()
+                    if time.monotonic() - ended_at > _GRACE:
+                        break
+                continue
+            watch.active()
+            if not piece:
+                still_open -= 1
+            elif is_output:
+                output += piece
+                if len(output) > METADATA_BYTES:
+                    raise metadata_exceeded("what git lists")
+            else:
+                said.add(piece)
+        while process.poll() is None:  # it has closed its output and may go on all the same
+            watch.check()
+            pause(process, _TICK)
+        if patience is not None:
+            patience.look()
+        return Done(process.returncode, bytes(output), said.text())
+    finally:
+        kill(process)
+
+
+class _Watch:
+    def __init__(self, context: Context, patience: Patience | None) -> None:
+        self._context = context
+        self._patience = patience
+        self._brought = 0
+        self._active = self._looked = time.monotonic()
+
+    def active(self) -> None:
+        self._active = time.monotonic()
+
+    def check(self) -> None:
+        self._context.checkpoint()
+        now = time.monotonic()
+        if self._patience is None or now - self._looked < _TICK:
+            return
+        self._looked = now
+        brought = self._patience.look()
+        if brought != self._brought:
+            self._brought, self._active = brought, now
+        if now - self._active > self._patience.silence_seconds:
+            raise NetworkError(
+                f"git had nothing to say for {self._patience.silence_seconds:g} seconds",
+                part="timeout",
+                hint="is the server in trouble, or a firewall in the way?",
+            )
+
+
+class _Said:
+    """The end of what git says, without its progress: that comes as lines which overwrite each other."""
+
+    def __init__(self, hear: Callable[[str], None] | None) -> None:
+        self._hear = hear
+        self._rest = b""
+        self._kept = bytearray()
+
+    def add(self, piece: bytes) -> None:
+        *lines, self._rest = (self._rest + piece).replace(b"\r", b"\n").split(b"\n")
+        self._rest = self._rest[-_SAID_BYTES:]
+        for line in lines:
+            self._line(line)
+
+    def _line(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        self._kept += line + b"\n"
+        if len(self._kept) > 2 * _SAID_BYTES:
+            del self._kept[:_SAID_BYTES]
+        if self._hear is not None:
+            self._hear(line.decode("utf-8", "replace"))
+
+    def text(self) -> str:
+        self._line(self._rest)
+        self._rest = b""
+        return self._kept.decode("utf-8", "replace")
+
+
+def _pump(stream: IO[bytes], is_output: bool, pieces: queue.SimpleQueue[tuple[bool, bytes]]) -> None:
+    # This thread alone closes the pipe: nobody may, while it reads.
+    try:
+        with stream:
+            while piece := os.read(stream.fileno(), _PIECE):
+                pieces.put((is_output, piece))
+    finally:
+        pieces.put((is_output, b""))
+
+
+_RECEIVING: Final = re.compile(
+    r"Receiving objects: .*?, (?P<amount>\d{1,9}(?:\.\d{1,3})?) (?P<unit>bytes|KiB|MiB|GiB)\b", re.ASCII
+)
+_UNITS: Final = {"bytes": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB}
+
+
+class Receiving:
+    """Hears the lines of one fetch and reports what is new in each."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._reported = 0
+
+    def hear(self, line: str) -> None:
+        # What the server says comes behind "remote: ", so that it cannot speak for git.
+        found = _RECEIVING.match(line)
+        if found is None:
+            return
+        received = int(float(found["amount"]) * _UNITS[found["unit"]])
+        if received > self._reported:
+            self._context.advance(received - self._reported)
+            self._reported = received
+
+
+#: The first that takes its settings from variables (``GIT_CONFIG_COUNT``); an older one does not know our remote.
+FLOOR: Final = (2, 31)
+_VERSION = re.compile(rb"git version (\d+)\.(\d+)")
+_HINT = f"install git {FLOOR[0]}.{FLOOR[1]} or newer, and put it on PATH"
+
+
+class Git:
+    """The program; each run says in which repository and with which environment."""
+
+    def __init__(self, context: Context) -> None:
+        program = shutil.which("git", path=context.environ.get("PATH"))
+        if program is None:
+            raise ToolMissingError("git is needed for this address, and is not on PATH", hint=_HINT)
+        self.program = os.path.abspath(program)
+        self.context = context
+
+    def run(
+        self,
+        arguments: Sequence[str],
+        environ: Mapping[str, str],
+        *,
+        given: bytes | None = None,
+        patience: Patience | None = None,
+        hear: Callable[[str], None] | None = None,
+    ) -> Done:
+        """Run it to its end, whatever that is. Too much output, or no time left, is an error."""
+        self.context.checkpoint()
+        process = self.start(arguments, environ, talks=given is not None)
+        return collect(process, self.context, given=given or b"", patience=patience, hear=hear)
+
+    def start(self, arguments: Sequence[str], environ: Mapping[str, str], *, talks: bool) -> Popen[bytes]:
+        """A process that the caller ends with :func:`getmodules.util.processes.kill`, in any case."""
+        git = runner()
+        # A Windows process gets its group from GitPython.
+        apart = {} if sys.platform == "win32" else {"start_new_session": True}
+        command = [*_without(environ), self.program, *arguments]
+        try:
+            running = git().execute(
+                command, istream=subprocess.PIPE if talks else None, as_process=True, env=_full(environ), **apart
+            )
+        except Exception as error:
+            raise FetchError(f"git cannot be run: {printable(str(error), 300)}", part="unreadable") from error
+        process = running.proc
+        assert process is not None
+        # It kills what it was given when it is forgotten, and only that; we end the group.
+        running.proc = None
+        return process
+
+    def check_version(self, environ: Mapping[str, str]) -> None:
+        """Raise where git is too old. Asked after a failure only: an old one cannot do any harm, it just fails."""
+        found = _VERSION.match(self.run(["version"], environ).output)
+        if found is not None and (int(found[1]), int(found[2])) < FLOOR:
+            version = f"{int(found[1])}.{int(found[2])}"
+            raise ToolMissingError(
+                f"git {version} is too old: {FLOOR[0]}.{FLOOR[1]} is the oldest that works", hint=_HINT
+            )
+
+
+def _without(environ: Mapping[str, str]) -> list[str]:
+    """A prefix that takes away what GitPython would pass on of this process's own environment.
+
+    GitPython starts from ``os.environ`` and can only add to it, and git fails when some of its variables are empty.
+    """
+    surplus = [name for name in os.environ if name not in environ] if sys.platform != "win32" else []
+    # POSIX has it there.
+    return ["/usr/bin/env", *(part for name in surplus for part in ("-u", name))] if surplus else []
+
+
+def _full(environ: Mapping[str, str]) -> dict[str, str]:
+    # Where there is no env(1), an empty variable is the nearest to none.
+    return {**dict.fromkeys(os.environ, ""), **environ} if sys.platform == "win32" else dict(environ)

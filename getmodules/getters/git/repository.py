@@ -1,0 +1,350 @@
+"""A repository's files as members: bytes exactly as they are stored, and the submodules' where they belong.
+
+One repository at one commit, in the workshop and open for reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeVar
+
+from getmodules.api.limits import metadata_exceeded
+from getmodules.api.model import Kind, Member
+from getmodules.api.ports import Context
+from getmodules.errors import CorruptArchiveError, InstallError, LimitExceededError, NotFoundError, UnsafeContentError
+from getmodules.getters.git.connection import connected, sweep_keys
+from getmodules.getters.git.fetch import Aim, Budget, Fetcher
+from getmodules.getters.git.host_check import too_far_in
+from getmodules.getters.git.locate import workshop_key
+from getmodules.getters.git.objects import MISSING, WHOLE_BYTES, Content, Mode, Objects, tree_of
+from getmodules.getters.git.process import Git
+from getmodules.getters.git.remote import Remote
+from getmodules.getters.git.store import Extent, Store
+from getmodules.getters.git.tree import FILE, Entry, Selection, Submodules, Walk
+from getmodules.net.address_check import no_further_in
+from getmodules.util.redact import printable
+from getmodules.util.values import replace, valueclass
+
+T = TypeVar("T")
+_CONTENT = (Mode.FILE, Mode.EXECUTABLE, Mode.SYMLINK)
+
+
+@valueclass(kw_only=False)
+class Tools:
+    """What all packages of one call share."""
+
+    git: Git
+    budget: Budget
+    with_submodules: bool
+
+
+class Package:
+    """Holds the workshop from :meth:`open` to :meth:`close`."""
+
+    def __init__(self, remote: Remote, aim: Aim, selection: Selection, tools: Tools) -> None:
+        self.remote = remote
+        self.aim = aim
+        self.selection = selection
+        self.tree = ""
+        self.entries: Sequence[Entry] = ()
+        self._tools = tools
+        self._held = ExitStack()
+        self._directory = Path()
+        self._objects: Objects | None = None
+        self._store: Store | None = None
+        #: Whether all that is read was fetched by this very call.
+        self._is_fresh = False
+        #: Whether the store had nothing before that.
+        self._was_empty = False
+
+    def open(self) -> None:
+        """Fetch what is missing, and know all names. Nothing is known of the files' contents yet."""
+        try:
+            self._enter()
+        except InstallError as error:
+            # Where it is the cache that is full, workshops are where the module goes, now that this is known.
+            if error.part != "no-space" or not self._enter(but_not=self._directory):
+                raise
+
+    def close(self) -> None:
+        self._held.close()
+
+    @property
+    def store(self) -> Store:
+        assert self._store is not None
+        return self._store
+
+    def contents(self, entries: Sequence[Entry]) -> Iterator[Content]:
+        """The content of each of ``entries``, in their order. What an older store has lost is fetched again."""
+        done = 0
+        while True:
+            try:
+                assert self._objects is not None
+                for content in self._objects.blobs([entry.id for entry in entries[done:]]):
+                    done += 1
+                    yield content
+                return
+            except CorruptArchiveError:
+                if self._is_fresh:
+                    raise
+                self._renew()
+
+    def tools_for(self, link: Entry, remote: Remote) -> Tools:
+        """For what this repository names: that may be no further in than the repository itself."""
+        if remote.origin == self.remote.origin or self.remote.scheme == "file":
+            return self._tools
+        check = no_further_in(self.store.came_from(self.aim.commit), partial(too_far_in, printable(link.path)))
+        return replace(self._tools, git=Git(replace(self._tools.git.context, check_address=check)))
+
+    def gitlinks(self) -> list[Entry]:
+        """The submodules that are wanted, or that something wanted lies in."""
+        return [
+            entry
+            for entry in self.entries
+            if entry.mode == Mode.GITLINK and (entry.wanted or self.selection.leads_to(entry.path))
+        ]
+
+    # --------------------------------------------------------------------------------------------- opening
+
+    def _enter(self, *, but_not: Path | None = None) -> bool:
+        """``False``, and nothing was done, where the workshop is ``but_not``."""
+        with ExitStack() as held:
+            self._directory = held.enter_context(self._tools.git.context.workshop(workshop_key(self.remote)))
+            if self._directory == but_not:
+                return False
+            held.callback(self._release)
+            sweep_keys(self._directory)
+            self._open_store()
+            self._held = held.pop_all()
+        return True
+
+    def _open_store(self) -> None:
+        for store in self._usable():
+            if not store.is_complete(self.aim.commit):
+                continue
+            try:
+                self._read_from(store)
+                return
+            except CorruptArchiveError:
+                # Whatever happened to it: what a new one says is what counts.
+                self._release()
+                store.wipe()
+        self._fetch()
+
+    def _usable(self) -> Iterator[Store]:
+        """The stores that may have it, the one that has most first."""
+        kinds = (
+            (Extent.TIP, Extent.HISTORY) if self.selection.is_everything else (Extent.TIP, Extent.HISTORY, Extent.LEAN)
+        )
+        for kind in kinds:
+            store = self._a_store(kind)
+            if store.path.is_dir():
+                store.prepare()
+                yield store
+
+    def _renew(self) -> None:
+        self._release()
+        self.store.wipe()
+        self._fetch()
+
+    def _fetch(self) -> None:
+        self._is_fresh = True
+        store = self._a_store(Extent.TIP if self.selection.is_everything else Extent.LEAN)
+        store.prepare()
+        git, context = self._tools.git, self._tools.git.context
+        with connected(self.remote, git, self._directory) as connection:
+            fetcher = Fetcher(git, connection, self._tools.budget)
+            if not self._renewing(store, lambda: fetcher.by_commit(store, self.aim)):
+                store = full = self._a_store(Extent.HISTORY)
+                store.prepare()
+                self._renewing(full, lambda: fetcher.history(full, self.aim))
+                context.notice("the server gives no single commits, so the whole history was fetched")
+        self._read_from(store)
+
+    def _renewing(self, store: Store, fetch: Callable[[], T]) -> T:
+        """``fetch()``; once more into an empty store where what was in it may have been in the way."""
+        self._was_empty = store.bytes() == 0
+        try:
+            return fetch()
+        except CorruptArchiveError:
+            if self._was_empty:
+                raise
+            store.wipe()
+            self._was_empty = True
+            return fetch()
+
+    def _read_from(self, store: Store) -> None:
+        self._store = store
+        self._objects = objects = Objects(store, self._tools.git)
+        kind, commit = objects.kind_of(self.aim.commit)
+        if kind == MISSING:
+            raise CorruptArchiveError(f"the commit {self.aim.commit} is not where it was put")
+        if kind != "commit":
+            raise NotFoundError(
+                f"{self.aim.commit} in {self.remote.shown} is a {kind}, not a commit",
+                hint="name a branch, a commit, or a tag that leads to one",
+            )
+        self.tree = tree_of(commit)
+        context = self._tools.git.context
+        walk = Walk(context.limits, self.selection, len(self.tree) // 2, context.checkpoint)
+        self.entries = walk.run(self.tree, objects.trees)
+        if store.kind is Extent.LEAN:
+            self._complete_files(store, objects)
+
+    def _complete_files(self, store: Store, objects: Objects) -> None:
+        lacking = self._lacking(objects)
+        if not lacking:
+            return
+        git = self._tools.git
+        with connected(self.remote, git, self._directory) as connection:
+            fetcher = Fetcher(git, connection, self._tools.budget)
+            if not fetcher.blobs(store, lacking):
+                whole = self._a_store(Extent.TIP)
+                whole.prepare()
+                if fetcher.by_commit(whole, self.aim):
+                    self._release()
+                    self._store, self._objects = whole, Objects(whole, git)
+
+    def _lacking(self, objects: Objects) -> list[str]:
+        needed = list(dict.fromkeys(self._needed()))
+        # The server filtered all that is in such a store, or nothing of it: one file tells for all, without a process.
+        if needed and self._was_empty and objects.kind_of(needed[0])[0] == MISSING:
+            return needed
+        return objects.absent(needed)
+
+    def _needed(self) -> Iterator[str]:
+        needs_modules = self._tools.with_submodules and bool(self.gitlinks())
+        for entry in self.entries:
+            if entry.mode in _CONTENT and (entry.wanted or (needs_modules and entry.path == FILE)):
+                yield entry.id
+
+    def _a_store(self, kind: Extent) -> Store:
+        return Store(self._directory, kind, len(self.aim.commit))
+
+    def _release(self) -> None:
+        objects, self._objects = self._objects, None
+        if objects is not None:
+            objects.close()
+
+
+#: Deeper than anybody nests; a repository that holds itself goes on for ever.
+MOST_NESTED: Final = 16
+_LFS: Final = b"version https://git-lfs.github.com/spec/v1\n"
+_LFS_BYTES: Final = 1024
+_NAMED: Final = 3
+_FILES: Final = (Mode.FILE, Mode.EXECUTABLE)
+
+
+class RepositoryMembers:
+    """The members of an open package, then those of each submodule. One workshop is held at a time.
+
+    Whoever holds two could wait for another who holds the second and wants the first; a repository may even be
+    its own submodule.
+    """
+
+    def __init__(self, package: Package, tools: Tools) -> None:
+        self._package = package
+        self._tools = tools
+        self._pointers: list[str] = []
+        self._left_out: list[str] = []
+        self._iterator = self._all()
+
+    def __iter__(self) -> Iterator[Member]:
+        return self._iterator
+
+    def close(self) -> None:
+        self._iterator.close()
+        self._package.close()
+
+    def _all(self) -> Generator[Member, None, None]:
+        yield from self._package_members(self._package, "", 0)
+        context = self._tools.git.context
+        _notice(context, self._left_out, "submodules are left out")
+        _notice(context, self._pointers, "files are pointers of git LFS: what they stand for is not in the repository")
+
+    def _package_members(self, package: Package, prefix: str, nested: int) -> Iterator[Member]:
+        try:
+            yield from self._own_members(package, prefix)
+            links = package.gitlinks()
+            modules = self._modules(package) if links and self._tools.with_submodules else None
+        finally:
+            package.close()
+        for link in links:
+            path = f"{prefix}{link.path}"
+            if modules is None:
+                self._left_out.append(path)
+            else:
+                yield from self._submodule(package, modules, link, prefix, nested + 1)
+
+    def _submodule(
+        self, parent: Package, modules: Submodules, link: Entry, prefix: str, nested: int
+    ) -> Iterator[Member]:
+        path = f"{prefix}{link.path}"
+        if nested > MOST_NESTED:
+            raise LimitExceededError(
+                f"the submodule at {printable(path)!r} is nested more than {MOST_NESTED} deep",
+                part="depth",
+                hint="this bound is fixed; submodules=false does without the submodules",
+            )
+        remote = modules.remote(link.path, parent.remote)
+        package = Package(remote, Aim(link.id), parent.selection.within(link.path), parent.tools_for(link, remote))
+        try:
+            package.open()
+        except NotFoundError as error:
+            raise NotFoundError(f"the submodule at {printable(path)!r}: {error.message}", hint=error.hint) from error
+        yield Member(path, Kind.DIRECTORY)
+        yield from self._package_members(package, f"{path}/", nested)
+
+    def _modules(self, package: Package) -> Submodules:
+        entry = next((each for each in package.entries if each.path == FILE), None)
+        if entry is None:
+            return Submodules({})
+        if entry.mode not in _FILES:
+            raise UnsafeContentError(f"{FILE} in the repository is no file", part="submodule")
+        (content,) = package.contents([entry])
+        if content.size > WHOLE_BYTES:
+            raise metadata_exceeded(f"{FILE} in the repository", WHOLE_BYTES)
+        return Submodules.read(b"".join(content.chunks), package.store, self._tools.git)
+
+    def _own_members(self, package: Package, prefix: str) -> Iterator[Member]:
+        with_content = [each for each in package.entries if each.wanted and _has_content(each)]
+        contents = package.contents(with_content)
+        for entry in package.entries:
+            name = f"{prefix}{entry.path}"
+            if entry.mode == Mode.DIRECTORY:
+                yield Member(name, Kind.DIRECTORY)
+            elif entry.mode == Mode.GITLINK:
+                continue
+            elif not entry.wanted:
+                # Its name may collide with another, or be the near one to what was asked for.
+                yield Member(name, Kind.SYMLINK if entry.mode == Mode.SYMLINK else Kind.FILE)
+            else:
+                yield self._with_content(name, entry, next(contents))
+
+    def _with_content(self, name: str, entry: Entry, content: Content) -> Member:
+        size, chunks = content
+        if entry.mode == Mode.SYMLINK:
+            return Member(name, Kind.SYMLINK, target=self._target(name, content))
+        if size < _LFS_BYTES and isinstance(chunks, tuple) and chunks[0].startswith(_LFS):
+            self._pointers.append(name)
+        return Member(name, Kind.FILE, size, entry.mode == Mode.EXECUTABLE, lambda: chunks)
+
+    def _target(self, name: str, content: Content) -> str:
+        limits = self._tools.git.context.limits
+        if content.size > limits.path_bytes:
+            raise limits.exceeded("path_bytes", f"the target of the link {printable(name)!r}")
+        return b"".join(content.chunks).decode("utf-8", "surrogateescape")
+
+
+def _has_content(entry: Entry) -> bool:
+    return entry.mode not in (Mode.DIRECTORY, Mode.GITLINK)
+
+
+def _notice(context: Context, names: list[str], what: str) -> None:
+    if names:
+        shown = ", ".join(printable(name) for name in names[:_NAMED])
+        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+        context.notice(f"{what}: {shown}{more}")

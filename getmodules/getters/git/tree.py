@@ -1,0 +1,181 @@
+"""From a commit's root tree to the entries that somebody wants: level by level, and no further than is needed.
+
+``.gitmodules``: where the packages in a package are. Written by whoever wrote the repository, so nothing of it is
+believed: git takes it apart, and each URL is judged as one of an address would be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from getmodules.api.limits import METADATA_BYTES, Limits, metadata_exceeded
+from getmodules.archive.selection import plain_start
+from getmodules.errors import AddressError, CorruptArchiveError, NotFoundError, UnsafeContentError
+from getmodules.getters.git.environment import environment
+from getmodules.getters.git.objects import Mode, TreeEntry, tree_entries
+from getmodules.getters.git.process import Git
+from getmodules.getters.git.remote import Remote
+from getmodules.getters.git.store import Store
+from getmodules.util.redact import printable
+from getmodules.util.values import field, valueclass
+
+FILE: Final = ".gitmodules"
+_HINT: Final = "submodules=false does without the submodules"
+
+
+@valueclass(kw_only=False)
+class Submodules:
+    """URLs by path. How a checkout would be updated (``update``, ``branch``, ``ignore``) means nothing here."""
+
+    urls: dict[str, str]
+
+    @classmethod
+    def read(cls, content: bytes, store: Store, git: Git) -> Submodules:
+        done = git.run(
+            ["config", "--null", "--no-includes", "--file", "-", "--get-regexp", r"^submodule\..*\.(path|url)$"],
+            environment(git.context.environ, store.path),
+            given=content,
+        )
+        if done.code not in (0, 1):  # 1: nothing of the kind is in it
+            raise CorruptArchiveError(f"{FILE} in the repository cannot be read", hint=_HINT)
+        by_name: dict[str, dict[str, str]] = {}
+        for item in filter(None, done.output.decode("utf-8", "surrogateescape").split("\0")):
+            key, _, value = item.partition("\n")
+            name, _, what = key.removeprefix("submodule.").rpartition(".")
+            by_name.setdefault(name, {})[what] = value
+        urls: dict[str, str] = {}
+        for values in by_name.values():
+            if "path" in values and "url" in values:
+                path = values["path"].rstrip("/")
+                if urls.setdefault(path, values["url"]) != values["url"]:
+                    raise UnsafeContentError(
+                        f"{FILE} in the repository has two URLs for the submodule at {printable(path)!r}",
+                        part="submodule",
+                        hint=_HINT,
+                    )
+        return cls(urls)
+
+    def remote(self, path: str, parent: Remote) -> Remote:
+        """Where the submodule at ``path`` is."""
+        typed = self.urls.get(path)
+        if typed is None:
+            raise NotFoundError(
+                f"the submodule at {printable(path)!r} has no URL in the {FILE} of the repository", hint=_HINT
+            )
+        try:
+            remote = parent.submodule(typed)
+        except AddressError as error:
+            raise UnsafeContentError(
+                f"the submodule at {printable(path)!r} cannot be fetched: {error.message}", part="submodule", hint=_HINT
+            ) from error
+        if remote.scheme == "file" and parent.scheme != "file":
+            raise UnsafeContentError(
+                f"the submodule at {printable(path)!r} is a path of this machine, and the repository is not on it",
+                part="local-source",
+                hint=_HINT,
+            )
+        return remote
+
+
+#: What Python needs for one entry besides its characters.
+_ENTRY_OVERHEAD: Final = 300
+
+#: The bytes of trees, in the order of their ids.
+ReadTrees = Callable[[Iterable[str]], Iterator[tuple[str, bytes]]]
+
+
+class Entry(NamedTuple):
+    path: str
+    mode: int
+    id: str
+    #: Whether its content is installed. What is not is there for its name alone.
+    wanted: bool
+
+
+class _Directory(NamedTuple):
+    path: str
+    id: str
+    wanted: bool
+
+
+@valueclass(kw_only=False)
+class Selection:
+    """Which paths are needed of a package. A glob counts from its first part with a wildcard."""
+
+    prefixes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, subdirs: Iterable[str]) -> Selection:
+        return cls(tuple(dict.fromkeys(map(plain_start, subdirs))))
+
+    @property
+    def is_everything(self) -> bool:
+        return "" in self.prefixes
+
+    def has(self, path: str) -> bool:
+        """Whether ``path`` lies in what is wanted, or is it."""
+        return any(not prefix or path == prefix or path.startswith(f"{prefix}/") for prefix in self.prefixes)
+
+    def leads_to(self, path: str) -> bool:
+        """Whether ``path`` is on the way to what is wanted."""
+        return any(prefix.startswith(f"{path}/") for prefix in self.prefixes)
+
+    def within(self, path: str) -> Selection:
+        """The same as seen from ``path``: a package of its own lies there."""
+        if self.has(path):
+            return Selection(("",))
+        start = f"{path}/"
+        return Selection(tuple(each.removeprefix(start) for each in self.prefixes if each.startswith(start)))
+
+
+@valueclass(kw_only=False, frozen=False)
+class Walk:
+    """Counts while it goes: a tree may hold itself a thousand times over in a few bytes."""
+
+    limits: Limits
+    selection: Selection
+    id_bytes: int
+    checkpoint: Callable[[], None]
+    _wanted: int = 0
+    _remembered: int = 0
+    _deepest: int = field(init=False)
+    entries: list[Entry] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        # From the root, where the writer counts from the wanted directory: which may itself be that deep.
+        longest = max(prefix.count("/") for prefix in self.selection.prefixes)
+        self._deepest = self.limits.depth + longest + 1
+
+    def run(self, root: str, read: ReadTrees) -> Sequence[Entry]:
+        level = [_Directory("", root, self.selection.is_everything)]
+        while level:
+            below: list[_Directory] = []
+            contents = read(directory.id for directory in level)
+            for directory, (_, tree) in zip(level, contents, strict=True):
+                self.checkpoint()
+                for entry in tree_entries(tree, self.id_bytes):
+                    self._take(directory, entry, below)
+            level = below
+        return self.entries
+
+    def _take(self, parent: _Directory, entry: TreeEntry, below: list[_Directory]) -> None:
+        mode, name, object_id = entry
+        path = f"{parent.path}/{name}" if parent.path else name
+        wanted = parent.wanted or self.selection.has(path)
+        self._count(path, wanted)
+        self.entries.append(Entry(path, mode, object_id, wanted))
+        if mode == Mode.DIRECTORY and (wanted or self.selection.leads_to(path)):
+            below.append(_Directory(path, object_id, wanted))
+
+    def _count(self, path: str, wanted: bool) -> None:
+        self._remembered += 2 * len(path) + _ENTRY_OVERHEAD
+        if self._remembered > 4 * METADATA_BYTES:
+            raise metadata_exceeded("the names in the repository")
+        if not wanted:
+            return
+        self._wanted += 1
+        if self._wanted > self.limits.entries:
+            raise self.limits.exceeded("entries", "the files and directories in the repository")
+        if path.count("/") > self._deepest:
+            raise self.limits.exceeded("depth", f"the name {printable(path)!r} is too deep")

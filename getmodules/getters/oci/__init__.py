@@ -1,0 +1,1 @@
+"""The getter for OCI registries and layouts; publishing to them and their credentials."""

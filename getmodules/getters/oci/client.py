@@ -1,0 +1,353 @@
+"""A registry, spoken to through oras-py's request surface, hardened.
+
+oras-py verifies no digest, follows whatever a server names with the credentials it has, has no timeout and one
+token for all. So this subclass keeps its addresses and requests, and replaces everything below them:
+:meth:`RegistryClient.do_request` is the one way out, over :mod:`getmodules.net`, with one grant for each origin
+and scope. Its ``pull``, ``login`` and downloads are not used.
+
+``Link``, parsed: where a list goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from oras.container import Container
+from oras.provider import Registry
+
+from getmodules.api.ports import Context
+from getmodules.errors import (
+    CorruptArchiveError,
+    DestinationExistsError,
+    DigestMismatchError,
+    NetworkError,
+    NotFoundError,
+    UnsafeContentError,
+)
+from getmodules.getters.oci import artifact
+from getmodules.getters.oci.auth import Tokens, explain_error
+from getmodules.getters.oci.repository import (
+    MANIFEST_BYTES,
+    MANIFEST_TYPES,
+    OCI_INDEX,
+    Descriptor,
+    RawManifest,
+    referrers_tag,
+)
+from getmodules.getters.oci.upload import Upload, check_stored
+from getmodules.net.address_check import no_further_in_than
+from getmodules.net.download import Download
+from getmodules.net.session import Call, Session, checked_target, failed, origin_of
+from getmodules.net.wire import Answer, SizedBody
+from getmodules.util.digest import Digest
+from getmodules.util.redact import printable
+from getmodules.util.strict_json import StrictJsonError, array_of, loads, mapping, optional, required, string
+from getmodules.util.values import replace
+
+_LONGEST = 8_192
+_TARGET = re.compile(r"[^<]*<(?P<target>[^<>\s]*)>", re.ASCII)
+# Single quotes are no quotes of HTTP, and written all the same.
+_PARAMETER = re.compile(
+    r"[^,;<]*;\s*(?P<name>[^\s,;=\"]*)\s*"
+    r"(?:=\s*(?:\"(?P<quoted>(?:[^\"\\]|\\.)*)\"|'(?P<single>[^']*)'|(?P<token>[^\s,;\"]*)))?",
+    re.ASCII,
+)
+
+
+def next_page(answer: Answer) -> str | None:
+    """Relative to what was asked for, and on the same origin."""
+    written = next_target(answer.headers.get("Link", ""))
+    if written is None:
+        return None
+    target = checked_target(answer, written)
+    if origin_of(target) != origin_of(answer.url):
+        raise UnsafeContentError("the registry continues its list on another host", part="elsewhere")
+    return target
+
+
+def next_target(header: str) -> str | None:
+    """The target of the first link whose relation is ``next``, which may have others beside it; as it is written."""
+    text, at = header[:_LONGEST], 0
+    while link := _TARGET.match(text, at):
+        at = link.end()
+        relations: list[str] | None = None
+        while parameter := _PARAMETER.match(text, at):
+            at = parameter.end()
+            if relations is None and parameter["name"].lower() == "rel":  # of several, the first counts
+                value = parameter["quoted"] or parameter["single"] or parameter["token"] or ""
+                relations = value.lower().split()
+        if relations is not None and "next" in relations:
+            return link["target"]
+    return None
+
+
+MAX_PAGES = 1_000
+_PAGE_SIZE = 1_000
+_LIST_BYTES = 4 << 20
+_TAGS = "the list of tags"
+#: How registries with immutable tags answer, as far as they agree; ECR says 400, as to a manifest with a mistake.
+_TAG_KEPT = frozenset({409, 412})
+_TAG_PERHAPS_KEPT = 400
+#: How registries answer, besides 404, that do not know what they are asked for.
+_UNKNOWN_API = frozenset({400, 405, 501})
+_WARNING = re.compile(r"(?<![^\s,])299 \S+ \"(?P<text>(?:[^\"\\]|\\.)*)\"")
+
+
+class _Location(Container):  # type: ignore[misc]
+    """oras-py's addresses for a repository that was parsed by us: its own parser accepts too much."""
+
+    def __init__(self, registry: str, namespace: str | None, repository: str) -> None:
+        self.registry = registry
+        self.namespace = namespace
+        self.repository = repository
+        self.tag = None
+        self.digest = None
+
+
+class RegistryClient(Registry):  # type: ignore[misc]
+    """One repository of one registry. Threads may share it: nothing in it changes."""
+
+    def __init__(
+        self,
+        api: str,
+        repository: str,
+        session: Session,
+        tokens: Tokens,
+        notice: Callable[[str], None],
+        actions: str = "pull",
+    ) -> None:
+        # Not Registry.__init__: it makes a session and an authentication of its own.
+        self.prefix, _, self.hostname = api.partition("://")
+        self._repository = repository
+        self._session = session
+        self._tokens = tokens
+        self._notice = notice
+        self._actions = actions
+        namespace, _, name = repository.rpartition("/")
+        self._location = _Location(self.hostname, namespace or None, name)
+
+    def get_container(self, name: Any) -> Container:
+        return self._location
+
+    def do_request(
+        self,
+        url: str,
+        method: str = "GET",
+        data: bytes | Callable[[], SizedBody] | None = None,
+        headers: Mapping[str, str] | None = None,
+        json: Any = None,
+        stream: bool = False,
+        *,
+        context: Context,
+        accept: frozenset[int] = frozenset(),
+        read: int | None = None,
+        replayable: bool | None = None,
+        named_from: str | None = None,
+    ) -> Answer:
+        """One request with the grant that its origin wants; asked for once more with what a 401 wants.
+
+        Elsewhere than at the registry, ``url`` leads no further in than the address from which it was named.
+        """
+        registry = origin_of(f"{self.prefix}://{self.hostname}/")
+        grant = self._tokens.grant(registry, self._repository, self._actions, context)
+        call = Call(
+            method=method,
+            url=url,
+            headers=headers or {},
+            body=data,
+            grant=grant,
+            accept=accept | {401},
+            explain=explain_error,
+            read=read,
+            replayable=replayable,
+            check_address=None if origin_of(url) == registry else no_further_in_than(named_from, self._too_far_in),
+        )
+        answer = self._session.send(call, context)
+        # Only the registry itself is answered: a 401 from where it redirected to is nobody we know.
+        if answer.status == 401 and origin_of(answer.url) == registry:
+            said = call.explain(answer)
+            wanted = self._tokens.answer_to(answer, self._repository, self._actions, grant, context)
+            if wanted is None:
+                raise failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=said)
+            call = replace(call, grant=wanted)
+            answer = self._session.send(call, context)
+        if answer.status == 401:
+            raise failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=call.explain(answer))
+        self._warn(answer)
+        return answer
+
+    def _too_far_in(self, kind: str, address: str) -> UnsafeContentError:
+        return UnsafeContentError(
+            f"{printable(self.hostname)} leads to the {kind} address {address}, which is further in than it is itself",
+            part="elsewhere",
+        )
+
+    # -------------------------------------------------------------------------------------------- reading
+
+    def manifest(self, reference: str, context: Context) -> RawManifest:
+        headers = {"Accept": ", ".join(MANIFEST_TYPES)}
+        url = self._url(self._location.manifest_url(reference))
+        answer = self.do_request(url, "GET", headers=headers, context=context, read=MANIFEST_BYTES)
+        # Whatever came for a digest is judged by it.
+        if answer.status != 200 and not (":" in reference and 200 <= answer.status < 300):
+            raise NetworkError(f"{printable(self.hostname)} answered {answer.status} when it was asked for a manifest")
+        media_type = _media_type(answer)
+        if media_type not in MANIFEST_TYPES:
+            media_type = answer.shown(media_type)  # it is for an error only
+        return RawManifest(media_type=media_type, body=answer.read(MANIFEST_BYTES))
+
+    def blob(self, descriptor: Descriptor, context: Context) -> Iterable[bytes]:
+        url = self._url(self._location.get_blob_url(str(descriptor.digest)))
+
+        def send(headers: Mapping[str, str]) -> Answer:
+            return self.do_request(url, "GET", headers=headers, stream=True, context=context)
+
+        return Download(send, self._session, context, immutable=True)
+
+    def tags(self, context: Context) -> Iterator[str]:
+        url = self._url(f"{self._location.tags_url()}?n={_PAGE_SIZE}")
+        for document in self._pages(url, _TAGS, context):
+            yield from _tags(document)
+
+    def exists(self, context: Context) -> bool:
+        """Whether the registry knows the repository: whether it has a list of its tags."""
+        url = self._url(f"{self._location.tags_url()}?n=1")
+        answer = self.do_request(url, "GET", context=context, accept=frozenset({404}), read=_LIST_BYTES)
+        if answer.status == 404:
+            answer.close()
+            return False
+        _tags(_document(answer, _TAGS))
+        return True
+
+    def referrers(self, digest: Digest, context: Context) -> tuple[Descriptor, ...]:
+        prefix = self._location.manifest_url("x").removesuffix("manifests/x")
+        url = self._url(f"{prefix}referrers/{digest}")
+        what = "the list of referrers"
+        try:
+            documents = list(self._pages(url, what, context, media_type=OCI_INDEX))
+        except NotFoundError:
+            documents = self._fallback_referrers(digest, context)
+        try:
+            return tuple(
+                artifact.descriptor(each, "a referrer")
+                for document in documents
+                for each in required(document, "manifests", artifact.entries, what)
+            )
+        except StrictJsonError as error:
+            raise CorruptArchiveError(str(error)) from None
+
+    def _fallback_referrers(self, digest: Digest, context: Context) -> list[dict[str, Any]]:
+        try:
+            found = self.manifest(referrers_tag(digest), context)
+        except NotFoundError:
+            return []
+        return [artifact.parse(found)] if found.media_type == OCI_INDEX else []
+
+    # -------------------------------------------------------------------------------------------- writing
+
+    def for_publishing(self) -> RegistryClient:
+        api = f"{self.prefix}://{self.hostname}"
+        return RegistryClient(api, self._repository, self._session, self._tokens, self._notice, "pull,push")
+
+    def has_blob(self, digest: Digest, context: Context) -> bool:
+        url = self._url(self._location.get_blob_url(str(digest)))
+        answer = self.do_request(url, "HEAD", context=context, accept=frozenset({404}))
+        answer.close()
+        return answer.status != 404
+
+    def put_blob(self, digest: Digest, size: int, chunks: Callable[[], Iterable[bytes]], context: Context) -> None:
+        url = self._url(self._location.upload_blob_url())
+        request = partial(self.do_request, context=context)
+        Upload(request, self._session, url, digest, size, chunks, context).run(partial(self.has_blob, digest, context))
+
+    def put_manifest(self, reference: str, manifest: RawManifest, context: Context, *, replace: bool) -> None:
+        answer = self.do_request(
+            self._url(self._location.manifest_url(reference)),
+            "PUT",
+            data=manifest.body,
+            headers={"Content-Type": manifest.media_type},
+            context=context,
+            accept=_TAG_KEPT | {_TAG_PERHAPS_KEPT},
+        )
+        if answer.status >= 300:
+            said = explain_error(answer)
+            if answer.status == _TAG_PERHAPS_KEPT and "immutable" not in said and "already exists" not in said:
+                raise failed(answer, had_credentials=False, explain=said)
+            raise DestinationExistsError(
+                f"the registry does not let the tag {printable(reference)!r} move: {said}",
+                hint="publish under a new tag",
+            )
+        if not check_stored(answer, manifest.digest()):
+            self._check_stored_manifest(reference, manifest, context)
+
+    def _check_stored_manifest(self, reference: str, manifest: RawManifest, context: Context) -> None:
+        """A web server takes whatever it is sent, and has stored nothing."""
+        found = self.manifest(reference, context)
+        if found.body != manifest.body:
+            artifact.parse(found)
+            raise DigestMismatchError(
+                f"the registry was sent the manifest {manifest.digest()}, and has {found.digest()} in its place"
+            )
+
+    # --------------------------------------------------------------------------------------------- lists
+
+    def _pages(
+        self, url: str, what: str, context: Context, *, media_type: str | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """All pages of a list: relative to the request, on the same origin, and not without end.
+
+        Where a ``media_type`` is known, a first answer of another one is that of a server without such lists.
+        """
+        seen, named_from = set(), None
+        accept = _UNKNOWN_API if media_type else frozenset[int]()
+        for _ in range(MAX_PAGES):
+            seen.add(url)
+            try:
+                answer = self.do_request(
+                    url, "GET", context=context, accept=accept, read=_LIST_BYTES, named_from=named_from
+                )
+            except NotFoundError as error:
+                if named_from is None:
+                    raise
+                raise NetworkError(f"{printable(self.hostname)} names a page of {what} that is not there") from error
+            if accept and (answer.status >= 300 or _media_type(answer) not in (media_type, "application/json")):
+                answer.close()
+                raise NotFoundError(f"{printable(self.hostname)} has no API for {what}")
+            accept, following = frozenset(), next_page(answer)
+            yield _document(answer, what)
+            if following is None:
+                return
+            if following in seen:
+                raise NetworkError(f"{printable(self.hostname)} sends {what} in a circle")
+            url, named_from = following, answer.address
+        raise NetworkError(f"{printable(self.hostname)} sends {what} in more than {MAX_PAGES:,} pages")
+
+    def _url(self, path: str) -> str:
+        return f"{self.prefix}://{path}"
+
+    def _warn(self, answer: Answer) -> None:
+        """``Warning: 299`` is how a registry speaks to people."""
+        for warning in _WARNING.finditer(answer.headers.get("Warning", "")[:8_192]):
+            said = re.sub(r"\\(.)", r"\1", warning["text"])
+            self._notice(f"{printable(self.hostname)}: {answer.shown(said)}")
+
+
+def _document(answer: Answer, what: str) -> dict[str, Any]:
+    try:
+        return mapping(loads(answer.read(_LIST_BYTES), what, _LIST_BYTES), what)
+    except StrictJsonError as error:
+        raise CorruptArchiveError(str(error)) from None
+
+
+def _tags(document: dict[str, Any]) -> list[str]:
+    try:
+        return optional(document, "tags", array_of(string), _TAGS) or []
+    except StrictJsonError as error:
+        raise CorruptArchiveError(str(error)) from None
+
+
+def _media_type(answer: Answer) -> str:
+    return answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()

@@ -1,0 +1,246 @@
+"""``docker-credential-<name>``: programs that keep credentials in a keychain, or make them on demand.
+
+The protocol: one verb as the argument, the name of a server or a JSON object on standard input, a JSON object or
+a sentence about what is wrong on standard output. A secret never is an argument and never in a message.
+
+Runs a credential helper: a small program with a short answer, which may hang, babble or leave children behind.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import quote
+
+from getmodules.api.limits import KIB
+from getmodules.errors import AuthenticationError, ConfigError, ToolMissingError
+from getmodules.util.processes import feed, kill, pause
+from getmodules.util.redact import MASK, Secret, printable, redact
+from getmodules.util.strict_json import StrictJsonError, loads, mapping, optional, string
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+
+SECONDS: Final = 30.0
+OUTPUT_BYTES: Final = 64 * KIB
+_PIECE = 8 * KIB
+_TICK = 0.05
+#: How long output is waited for that a child of the helper keeps open after the helper itself has ended.
+_GRACE = 0.5
+
+
+class Answer(NamedTuple):
+    code: int
+    output: bytes
+    complaint: bytes
+
+
+#: (the command, its input, its environment); raises :class:`AuthenticationError` where there is no answer.
+Run = Callable[[Sequence[str], bytes, Mapping[str, str]], Answer]
+
+
+def run_helper(command: Sequence[str], given: bytes, environ: Mapping[str, str], *, seconds: float = SECONDS) -> Answer:
+    import subprocess
+
+    what = f"the credential helper {os.path.basename(command[0])}"
+    # A session of its own: a prompt finds no terminal and fails, instead of waiting for nobody, and at the end
+    # there is one group to kill.
+    apart = (
+        {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+        if sys.platform == "win32"
+        else {"start_new_session": True}
+    )
+    pipe = subprocess.PIPE
+    try:
+        process: Popen[bytes] = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=pipe, env=dict(environ), **apart
+        )
+    except OSError as error:
+        raise AuthenticationError(f"{what} cannot be started: {error.strerror or error}") from error
+    try:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        readers = (_Reader(process.stdout), _Reader(process.stderr))
+        feed(process, given)
+        _wait(process, readers, what, seconds)
+        return Answer(process.returncode, *(reader.text for reader in readers))
+    finally:
+        kill(process)
+
+
+class _Reader(threading.Thread):
+    """Collects what comes out of one pipe. It alone closes it: nobody may, while it reads."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        super().__init__(daemon=True)
+        self._stream = stream
+        self._collected = bytearray()
+        self.start()
+
+    @property
+    def text(self) -> bytes:
+        return bytes(self._collected)
+
+    @property
+    def is_too_long(self) -> bool:
+        return len(self._collected) > OUTPUT_BYTES
+
+    def run(self) -> None:
+        with self._stream:
+            while not self.is_too_long and (piece := os.read(self._stream.fileno(), _PIECE)):
+                self._collected += piece
+
+
+def _wait(process: Popen[bytes], readers: Sequence[_Reader], what: str, seconds: float) -> None:
+    expires = time.monotonic() + seconds
+    while process.poll() is None and not any(reader.is_too_long for reader in readers):
+        if time.monotonic() >= expires:
+            raise AuthenticationError(
+                f"{what} did not answer within {seconds:g} seconds", hint="does it ask for something on a screen?"
+            )
+        # The end of the output comes with the end of the helper, and is noticed at once; the end alone is polled for.
+        reading = next((reader for reader in readers if reader.is_alive()), None)
+        if reading is not None:
+            reading.join(_TICK)
+        else:
+            pause(process, _TICK)
+    for reader in readers:
+        reader.join(_GRACE)
+    if any(reader.is_too_long for reader in readers):
+        raise AuthenticationError(f"{what} wrote more than {OUTPUT_BYTES:,} bytes, and no answer is as long")
+
+
+PREFIX: Final = "docker-credential-"
+#: As a user name: the secret is an identity token.
+TOKEN_USER: Final = "<token>"
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
+#: Part of the protocol, word for word.
+_NOT_FOUND = b"credentials not found in native keychain"
+
+
+class Login(NamedTuple):
+    """What a helper keeps for one server."""
+
+    username: str
+    secret: Secret
+
+    @property
+    def is_identity(self) -> bool:
+        return self.username == TOKEN_USER
+
+
+class CredentialHelper:
+    """One helper; ``asked_for_by`` says for people which setting of which file names it."""
+
+    def __init__(self, name: str, asked_for_by: str, environ: Mapping[str, str], run: Run = run_helper) -> None:
+        if not _NAME.fullmatch(name):
+            raise ConfigError(
+                f"{asked_for_by}: {printable(name, 80)!r} is not the name of a credential helper",
+                hint=f"it is what stands behind {PREFIX} in the name of a program on PATH",
+            )
+        self.program = PREFIX + name
+        self._asked_for_by = asked_for_by
+        self._environ = environ
+        self._run = run
+
+    def get(self, servers: Iterable[str]) -> Login | None:
+        """What it keeps under the first of the names that it knows."""
+        for server in servers:
+            answer = self._call("get", server.encode())
+            if answer.code == 0:
+                login = self._login(answer)
+                if login is not None:
+                    return login
+            elif not _says_not_found(answer):
+                raise self._failure("get", answer, secrets=_secrets_in(answer.output))
+        return None
+
+    def store(self, server: str, login: Login) -> None:
+        secret = login.secret.reveal()
+        document = {"ServerURL": server, "Username": login.username, "Secret": secret}
+        answer = self._call("store", json.dumps(document, ensure_ascii=False).encode())
+        if answer.code:
+            raise self._failure("store", answer, secrets=(secret,))
+
+    def erase(self, servers: Iterable[str]) -> bool:
+        """Forget all of these names; whether there was any."""
+        found = False
+        for server in servers:
+            # Asked first, because what a helper says about erasing the unknown is different in each of them.
+            if self.get((server,)) is not None:
+                answer = self._call("erase", server.encode())
+                if answer.code:
+                    raise self._failure("erase", answer, secrets=())
+                found = True
+        return found
+
+    def _call(self, verb: str, given: bytes) -> Answer:
+        return self._run((self._find(), verb), given, self._environ)
+
+    def _find(self) -> str:
+        import shutil
+
+        # A relative directory on PATH would let the directory that we happen to be in choose the program.
+        path = self._environ.get("PATH", "").split(os.pathsep)
+        found = shutil.which(self.program, path=os.pathsep.join(filter(os.path.isabs, path)))
+        if found is None or not os.path.isabs(found):
+            raise ToolMissingError(
+                f"{self.program} is not on PATH, and {self._asked_for_by} asks for it",
+                hint="install that credential helper, or take the setting out of the file",
+            )
+        return found
+
+    def _login(self, answer: Answer) -> Login | None:
+        what = f"the answer of {self.program}"
+        try:
+            document = mapping(loads(answer.output, what, OUTPUT_BYTES), what)
+            username = optional(document, "Username", string, what) or ""
+            secret = optional(document, "Secret", string, what) or ""
+        except StrictJsonError as error:
+            raise AuthenticationError(str(error), hint=f"{self._asked_for_by} asks for that helper") from None
+        return Login(username, Secret(secret)) if secret else None
+
+    def _failure(self, verb: str, answer: Answer, secrets: Iterable[str]) -> AuthenticationError:
+        # By the protocol complaints go to standard output; an object there is an answer, and not for people.
+        said = b"" if answer.output.lstrip().startswith(b"{") else answer.output
+        reason = printable(_without(secrets, b"\n".join((said, answer.complaint)).decode("utf-8", "replace")))
+        return AuthenticationError(
+            f"{self.program} {verb} failed with code {answer.code}: {reason or 'it does not say why'}",
+            hint=f"{self._asked_for_by} asks for that helper",
+        )
+
+
+def _says_not_found(answer: Answer) -> bool:
+    return _NOT_FOUND in answer.output or _NOT_FOUND in answer.complaint
+
+
+def _secrets_in(output: bytes) -> tuple[str, ...]:
+    """The secret that a helper printed before it failed."""
+    try:
+        document = mapping(loads(output, "", OUTPUT_BYTES), "")
+        return (optional(document, "Secret", string, "") or "",)
+    except StrictJsonError:
+        return ()
+
+
+def _without(secrets: Iterable[str], text: str) -> str:
+    """One line of ``text``, without the secrets in any form in which a program may show them."""
+    for secret in filter(None, secrets):
+        encoded = base64.b64encode(secret.encode()).decode()
+        for form in (
+            json.dumps(secret)[1:-1],
+            json.dumps(secret, ensure_ascii=False)[1:-1],
+            quote(secret),
+            encoded,
+            secret,
+        ):
+            text = text.replace(form, MASK)
+    return redact(" ".join(text.split()))

@@ -1,0 +1,102 @@
+"""Looks into a repository: its tags, one manifest, and the tree of what refers to that."""
+
+from __future__ import annotations
+
+from getmodules.addresses.types import PackageAddress
+from getmodules.api.limits import METADATA_BYTES, metadata_exceeded
+from getmodules.api.ports import Context
+from getmodules.errors import AddressError, AuthenticationError, NotFoundError
+from getmodules.getters.oci import artifact
+from getmodules.getters.oci.reference import is_attachment_tag, version_of
+from getmodules.getters.oci.repository import Descriptor, RawManifest, Repository, judged_manifest
+from getmodules.getters.oci.results import Inspected, Referrer
+from getmodules.util.digest import Digest
+from getmodules.util.redact import printable
+
+MAX_DEPTH = 4
+MAX_REFERRERS = 200
+
+
+def tags(package: PackageAddress, repository: Repository, context: Context) -> tuple[str, ...]:
+    """All tags in the repository's own order, without those that signatures and lists of referrers are kept under."""
+    if package.arguments:
+        raise AddressError("tags are those of a repository", hint="leave out tag= and digest=")
+    found: dict[str, None] = {}
+    remembered = 0
+    for tag in repository.tags(context):
+        context.checkpoint()
+        remembered += len(tag) + 100
+        if remembered > METADATA_BYTES:
+            raise metadata_exceeded("the list of tags")
+        if not is_attachment_tag(tag):
+            found[printable(tag)] = None
+    return tuple(found)
+
+
+def inspect(package: PackageAddress, repository: Repository, context: Context) -> Inspected:
+    tag, wanted = version_of(package)
+    manifest, digest = judged_manifest(repository, tag, wanted, context)
+    document = artifact.parse(manifest)
+    return Inspected(
+        address=package.display(),
+        digest=str(digest),
+        media_type=manifest.media_type,
+        manifest=document,
+        referrers=_Referrers(repository, context).of(digest, 1),
+    )
+
+
+class _Referrers:
+    """The tree below one manifest. Each is opened: lists drop what kind of artifact they name, and can lie."""
+
+    def __init__(self, repository: Repository, context: Context) -> None:
+        self._repository = repository
+        self._context = context
+        self._seen: set[Digest] = set()
+
+    def of(self, subject: Digest, depth: int) -> tuple[Referrer, ...]:
+        # A digest in a circle cannot be made; a list that was not checked can claim one.
+        self._seen.add(subject)
+        found = []
+        for listed in self._listed(subject):
+            self._context.checkpoint()
+            if listed.digest in self._seen:
+                continue
+            if len(self._seen) > MAX_REFERRERS:
+                self._context.notice(f"there are more than {MAX_REFERRERS} referrers; the rest is not shown")
+                break
+            self._seen.add(listed.digest)
+            manifest = self._open(listed, subject)
+            if manifest is not None:
+                found.append(self._referrer(listed, manifest, depth))
+        return tuple(found)
+
+    def _listed(self, subject: Digest) -> tuple[Descriptor, ...]:
+        """Who may read a manifest may still not be allowed to list what refers to it."""
+        try:
+            return self._repository.referrers(subject, self._context)
+        except AuthenticationError as error:
+            self._context.notice(f"what refers to {subject} could not be read: {error.message}")
+            return ()
+
+    def _open(self, listed: Descriptor, subject: Digest) -> RawManifest | None:
+        try:
+            manifest, _ = judged_manifest(self._repository, "", listed.digest, self._context)
+        except NotFoundError:
+            self._context.notice(f"the referrer {listed.digest} is listed, and not there")
+            return None
+        if artifact.subject(manifest) != subject:
+            self._context.notice(f"{listed.digest} is listed as a referrer, and refers to something else")
+            return None
+        return manifest
+
+    def _referrer(self, listed: Descriptor, manifest: RawManifest, depth: int) -> Referrer:
+        below: tuple[Referrer, ...] = ()
+        if depth < MAX_DEPTH:
+            below = self.of(listed.digest, depth + 1)
+        return Referrer(
+            digest=str(listed.digest),
+            artifact_type=artifact.artifact_type(manifest),
+            manifest=artifact.parse(manifest),
+            referrers=below,
+        )

@@ -1,0 +1,304 @@
+"""The files of an image layout, in a directory or in a tar: regular ones only, and nothing through a link below it.
+
+The layout itself may be reached through links, since its path is the user's; what lies in it is anybody's.
+
+``index.json`` of an image layout: its table of tags. Pure.
+
+What other tools put there stays there: entries are found and added, everything else is carried along.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, Protocol, Self
+
+from getmodules.api.limits import METADATA_BYTES, metadata_exceeded
+from getmodules.api.model import Archive, Kind
+from getmodules.api.ports import Context
+from getmodules.archive.names import member_path
+from getmodules.archive.source import FORMATS, HEAD_BYTES, looks_like, opened
+from getmodules.archive.tar import read_offsets
+from getmodules.errors import ContentError, CorruptArchiveError, FetchError, LimitExceededError, UnsafeContentError
+from getmodules.files.local import CHUNK, unreadable
+from getmodules.files.opening import READ_NO_LINK, directory_of, is_in_the_way
+from getmodules.getters.oci import artifact
+from getmodules.getters.oci.reference import is_tag
+from getmodules.getters.oci.repository import OCI_INDEX, Descriptor
+from getmodules.util.digest import STRONG, Digest
+from getmodules.util.redact import printable
+from getmodules.util.strict_json import StrictJsonError, integer, loads, mapping, required
+from getmodules.util.values import valueclass
+
+REF_NAME = "org.opencontainers.image.ref.name"
+#: Some thirty thousand tags; parsed, still far below the memory that a package may take.
+INDEX_BYTES = 8 << 20
+_WHAT = "the layout's index.json"
+
+
+@valueclass(kw_only=False)
+class Index:
+    """The document as it was found, and its entries in their order."""
+
+    document: dict[str, Any]
+    entries: tuple[Descriptor, ...]
+
+    @classmethod
+    def parse(cls, body: bytes) -> Index:
+        try:
+            document = mapping(loads(body, _WHAT, INDEX_BYTES), _WHAT)
+            if required(document, "schemaVersion", integer, _WHAT) != 2:
+                raise CorruptArchiveError(f"{_WHAT} is not of schema version 2")
+            manifests = required(document, "manifests", artifact.entries, _WHAT)
+            entries = tuple(
+                artifact.descriptor(each, f"entry {number} of {_WHAT}")
+                for number, each in enumerate(manifests, start=1)
+            )
+        except StrictJsonError as error:
+            raise CorruptArchiveError(str(error)) from None
+        return cls({**document, "manifests": manifests}, entries)
+
+    @classmethod
+    def empty(cls) -> Index:
+        return cls({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": []}, ())
+
+    def tagged(self, tag: str) -> Descriptor | None:
+        """What ``tag`` names: by itself, or at the end of a full name (``host/repository:tag``, as containerd writes).
+
+        A layout of one image that nobody gave a name (``skopeo copy … oci:DIRECTORY``) is its ``latest``: there
+        is nothing else that could be meant.
+        """
+        found = [each for each in self.entries if ref_name(each) == tag]
+        found = found or [each for each in self.entries if (ref_name(each) or "").endswith(f":{tag}")]
+        if not found and tag == "latest" and len(self.entries) == 1 and ref_name(self.entries[0]) is None:
+            found = list(self.entries)
+        if len({each.digest for each in found}) > 1:
+            raise _ambiguous(tag, found)
+        return found[0] if found else None
+
+    def of_digest(self, digest: Digest) -> Descriptor | None:
+        return next((each for each in self.entries if each.digest == digest), None)
+
+    def tags(self) -> Iterator[str]:
+        """Each tag once, as :meth:`tagged` understands them."""
+        names = (ref_name(each) or "" for each in self.entries)
+        tags = (name if is_tag(name) else name.rpartition(":")[2] for name in names)
+        return iter(dict.fromkeys(tag for tag in tags if is_tag(tag)))
+
+    def with_manifest(self, manifest: Descriptor, tag: str | None) -> Index:
+        """The index that lists ``manifest``, under ``tag`` and no other one under it.
+
+        What had the tag before is still listed, without a name: a lock may pin it, and a collector of garbage
+        keeps only what is listed.
+        """
+        if tag is None and self.of_digest(manifest.digest) is not None:
+            return self
+        pairs = list(zip(self.document["manifests"], self.entries, strict=True))
+        listed = {manifest.digest, *(known.digest for _, known in pairs if ref_name(known) != tag)}
+        manifests: list[dict[str, Any]] = []
+        for entry, known in pairs:
+            if ref_name(known) is None and known.digest == manifest.digest:
+                continue
+            if tag is not None and ref_name(known) == tag:
+                if known.digest in listed:
+                    continue
+                listed.add(known.digest)
+                entry = _without_name(entry)
+            manifests.append(entry)
+        manifests.append(_entry(manifest, tag))
+        return Index.parse(json.dumps({**self.document, "manifests": manifests}).encode())
+
+    def encoded(self) -> bytes:
+        body = json.dumps(self.document, indent=2, ensure_ascii=False).encode() + b"\n"
+        if len(body) > INDEX_BYTES:
+            raise LimitExceededError(
+                f"{_WHAT} would have more than {INDEX_BYTES:,} bytes", part="metadata", hint="this bound is fixed"
+            )
+        return body
+
+
+def ref_name(entry: Descriptor) -> str | None:
+    return entry.annotations.get(REF_NAME)
+
+
+def _entry(manifest: Descriptor, tag: str | None) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "mediaType": manifest.media_type,
+        "digest": str(manifest.digest),
+        "size": manifest.size,
+    }
+    if manifest.artifact_type is not None:
+        entry["artifactType"] = manifest.artifact_type
+    if tag is not None:
+        entry["annotations"] = {REF_NAME: tag}
+    return entry
+
+
+def _without_name(entry: dict[str, Any]) -> dict[str, Any]:
+    annotations = {name: value for name, value in entry["annotations"].items() if name != REF_NAME}
+    rest = {name: value for name, value in entry.items() if name != "annotations"}
+    return {**rest, "annotations": annotations} if annotations else rest
+
+
+def _ambiguous(tag: str, found: list[Descriptor]) -> ContentError:
+    digests = ", ".join(dict.fromkeys(str(each.digest) for each in found))
+    names = ", ".join(dict.fromkeys(printable(ref_name(each) or "") for each in found))
+    return UnsafeContentError(
+        f"the layout has several manifests under the tag {printable(tag)!r} ({names}): {digests}",
+        part="ambiguous-archive",
+        hint="name the one that you want with digest=",
+    )
+
+
+MARK = "oci-layout"
+INDEX = "index.json"
+#: The files that a layout consists of. All others are passed over, and their names, of any length, forgotten.
+_OF_A_LAYOUT = re.compile(
+    "|".join([re.escape(MARK), re.escape(INDEX), *(f"blobs/{name}/[0-9a-f]{{{n}}}" for name, n in STRONG.items())])
+)
+#: Roughly what remembering one file takes, besides its name.
+_PLACE_BYTES = 256
+
+
+class Files(Protocol):
+    """Reading the files of a layout; ``name`` is a path below it, made by us."""
+
+    def open(self, name: str) -> Part | None:
+        """``None``: there is no such file."""
+
+
+class Part:
+    """A file, or the stretch of a tar that holds one. It belongs to who opened it."""
+
+    def __init__(self, file: IO[bytes], size: int, shown: str) -> None:
+        self._file = file
+        self._shown = shown
+        self.size = size
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def pieces(self) -> Iterator[bytes]:
+        """All of it, exactly as many bytes as it had when it was opened."""
+        left = self.size
+        while left:
+            try:
+                piece = self._file.read(min(CHUNK, left))
+            except OSError as error:
+                raise unreadable(Path(self._shown), error) from error
+            if not piece:
+                raise FetchError(f"{self._shown!r} changed while it was being read", part="changed", hint="try again")
+            left -= len(piece)
+            yield piece
+
+    def read(self, limit: int) -> bytes:
+        if self.size > limit:
+            raise metadata_exceeded(f"{self._shown!r} with {self.size:,} bytes", limit)
+        return b"".join(self.pieces())
+
+
+def blob_name(digest: Digest) -> str:
+    """A digest is valid by construction, so this is a path that stays where it is."""
+    return f"blobs/{digest.algorithm}/{digest.hex}"
+
+
+class DirectoryFiles:
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def open(self, name: str) -> Part | None:
+        shown = printable(str(self._root / name), 500)
+        try:
+            with directory_of(self._root, name) as (prefix, below):
+                descriptor = os.open(f"{prefix}{name.rpartition('/')[2]}", READ_NO_LINK, dir_fd=below)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise _not_opened(shown, error) from error
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(descriptor)
+            raise _irregular(shown)
+        return Part(os.fdopen(descriptor, "rb", buffering=0), status.st_size, shown)
+
+
+class TarFiles:
+    """A tar of a layout: where each file begins, found in one pass over the headers."""
+
+    def __init__(self, path: Path, context: Context) -> None:
+        self._path = path
+        self._places = _places(path, context)
+
+    def open(self, name: str) -> Part | None:
+        place = self._places.get(name)
+        if place is None:
+            return None
+        offset, size = place
+        shown = f"{printable(str(self._path), 500)}: {name}"
+        try:
+            file = self._path.open("rb", buffering=0)
+            file.seek(offset)
+        except OSError as error:
+            raise unreadable(self._path, error) from error
+        return Part(file, size, shown)
+
+
+def _check_head(archive: Archive, path: Path) -> None:
+    """Compressed, it would have to be unpacked as a whole for each look into it."""
+    with opened(archive) as file:
+        looks = looks_like(file.read(HEAD_BYTES))
+    if looks not in (None, "tar"):
+        raise CorruptArchiveError(
+            f"{printable(str(path), 500)} is no tar of a layout: it looks like {looks}",
+            hint="a layout is a directory or a plain tar: decompress it" if looks in FORMATS else None,
+        )
+
+
+def _places(path: Path, context: Context) -> dict[str, tuple[int, int]]:
+    """Every file of the layout by its name, with its offset and size; bounded by the limit on entries and in memory."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise unreadable(path, error) from error
+    if not stat.S_ISREG(status.st_mode):
+        raise _irregular(printable(str(path), 500))
+    archive = Archive(path=path, size=status.st_size, digests={})
+    _check_head(archive, path)
+    places: dict[str, tuple[int, int]] = {}
+    remembered = 0
+    for number, (member, offset) in enumerate(read_offsets(archive, context), start=1):
+        if number > context.limits.entries:
+            raise context.limits.exceeded("entries", "the files in the tar of the layout")
+        if member.kind is not Kind.FILE:
+            continue
+        name = member_path(member.name)
+        if not _OF_A_LAYOUT.fullmatch(name):
+            continue
+        if name in places:
+            raise UnsafeContentError(f"the tar has two files of the name {printable(name)!r}", part="ambiguous-archive")
+        remembered += len(name) + _PLACE_BYTES
+        if remembered > METADATA_BYTES:
+            raise metadata_exceeded("the names in the tar of the layout")
+        places[name] = (offset, member.size or 0)
+    return places
+
+
+def _not_opened(shown: str, error: OSError) -> FetchError:
+    if is_in_the_way(error):
+        return _irregular(shown)
+    return FetchError(f"cannot read {shown!r}: {error.strerror}", part="unreadable")
+
+
+def _irregular(shown: str) -> FetchError:
+    return FetchError(
+        f"{shown!r} is no regular file, or lies behind a link",
+        part="unreadable",
+        hint="nothing in a layout is read through links",
+    )

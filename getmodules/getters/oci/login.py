@@ -1,0 +1,308 @@
+"""Logging in to registries, out of them, and what a credential is good for: all of it but the words.
+
+A login is proved at its registry first and stored then, in the place that docker, podman and oras share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Final
+
+from getmodules.addresses.url import check_url
+from getmodules.api.ports import Context, Credential, Origin
+from getmodules.errors import (
+    AddressError,
+    AuthenticationError,
+    ConfigError,
+    GetModulesError,
+    UnsupportedContentError,
+)
+from getmodules.getters.oci.docker_config import Considered, canonical_host, login_file, names_in_helpers
+from getmodules.getters.oci.docker_login import DockerLogin, check_login
+from getmodules.getters.oci.reference import check_repository
+from getmodules.getters.oci.registries import Registries, api_location, registry_name
+from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
+from getmodules.util.redact import MASK, Secret, quoted
+from getmodules.util.values import field, valueclass
+
+if TYPE_CHECKING:
+    from getmodules.getters.oci.client import RegistryClient
+
+
+#: Opens the context of one piece of work, by the name that reports and errors have for it.
+OpenContext = Callable[[str], AbstractContextManager[Context]]
+
+_SCHEMES: Final = ("oci://", "https://")
+_NO_REPOSITORY: Final = ""
+_BEGINNING: Final = 1_024
+#: Blanks, and the marks of UTF-8 and UTF-16.
+_BEFORE_TEXT: Final = b" \t\r\n\xef\xbb\xbf\xff\xfe"
+
+
+@valueclass
+class LoggedIn:
+    """``checked``: the registry asked for the credential and took it; otherwise it lets anybody in at its entrance."""
+
+    registry: str
+    username: str
+    stored_in: str
+    checked: bool
+    #: Where a search finds the registry's credential now.
+    found_in: str | None
+    #: Whether that is the login just made.
+    effective: bool
+
+
+@valueclass
+class LoggedOut:
+    """``removed_from`` is empty where there was no login; ``still_in`` is another source that has a credential."""
+
+    registry: str
+    removed_from: tuple[str, ...]
+    still_in: str | None
+
+
+@valueclass
+class Checked:
+    """Which credential is used for a repository, and what the registry said to it. Its secret is not in here."""
+
+    registry: str
+    #: Empty where only the registry itself was asked.
+    repository: str
+    #: ``user name and password``, ``token`` or ``identity token``; ``None`` where there is no credential.
+    kind: str | None
+    username: str | None
+    found_in: str | None
+    considered: tuple[Considered, ...]
+    #: The credential files that were looked into, whether they exist or not.
+    files: tuple[str, ...]
+    #: Whether the registry wanted to see a credential at all.
+    asked: bool
+    #: ``None`` where that could not be found out.
+    works: bool | None
+    exists: bool | None
+    error: GetModulesError | None = field(default=None, compare=False)
+
+
+# --------------------------------------------------------------------------------------------------- what is meant
+
+
+def parse_registry(text: str) -> str:
+    """``host[:port]`` as it was meant: people paste addresses."""
+    registry, repository = _split(text)
+    if repository:
+        raise ConfigError(f"{quoted(text)} is more than the name of a registry", hint=f"write {registry}")
+    return registry
+
+
+def parse_place(text: str) -> tuple[str, str]:
+    """The registry and the repository, which may be empty, in ``HOST/REPOSITORY``."""
+    registry, repository = _split(text)
+    if repository:
+        check_repository(registry, repository)
+    return registry, repository
+
+
+def _split(text: str) -> tuple[str, str]:
+    rest = text
+    for scheme in _SCHEMES:
+        if rest.lower().startswith(scheme):
+            rest = rest[len(scheme) :]
+            break
+    host, _, repository = rest.partition("/")
+    try:
+        url = check_url(f"oci://{host}/")
+    except AddressError as error:
+        raise _no_registry(text) from error
+    if not url.host or url.userinfo:
+        raise _no_registry(text)
+    # The usual port is not written: credential files, and whoever looks into them, leave it out.
+    return (f"{url.host}:{url.port}" if url.port not in (None, 443) else url.host), repository.strip("/")
+
+
+def _no_registry(text: str) -> ConfigError:
+    hint = "write HOST or HOST:PORT"
+    if text.lower().startswith("http://"):
+        hint += ", and --plain-http HOST if it speaks no TLS"
+    return ConfigError(f"{quoted(text)} is not the name of a registry", hint=hint)
+
+
+# ---------------------------------------------------------------------------------------------------- in and out
+
+
+def log_in(
+    registry: str, username: str, secret: Secret, environ: Mapping[str, str], open_context: OpenContext
+) -> LoggedIn:
+    """Prove a login at its registry and keep it; on any error nothing is written."""
+    check_login(username, secret)
+    login = DockerLogin(environ)
+    with open_context(registry) as context:
+        origin, checked = _prove(registry, username, secret, context)
+        stored_in = login.store(registry_name(origin), username=username, secret=secret)
+        found = Registries().find_credential(origin, "", context)
+    place = f"{login_file(environ).shown}, "
+    return LoggedIn(
+        registry=canonical_host(registry_name(origin)),
+        username=_shown(username, secret),
+        stored_in=stored_in,
+        checked=checked,
+        found_in=found.found_in if found else None,
+        effective=found is not None and found.found_in.startswith(place),
+    )
+
+
+def log_out(registry: str, environ: Mapping[str, str], open_context: OpenContext) -> LoggedOut:
+    removed_from = DockerLogin(environ).erase(registry)
+    with open_context(registry) as context:
+        found = Registries().find_credential(_presumed_origin(registry), "", context)
+    return LoggedOut(
+        registry=canonical_host(registry), removed_from=removed_from, still_in=found.found_in if found else None
+    )
+
+
+def _presumed_origin(registry: str) -> Origin:
+    """Without asking: the scheme only says which port goes without saying."""
+    from getmodules.net.session import origin_of
+
+    return origin_of(f"https://{api_location(registry, '')[0]}/")
+
+
+def _prove(registry: str, username: str, secret: Secret, context: Context) -> tuple[Origin, bool]:
+    """Where the registry is, and whether it asked; it must not have refused."""
+    registries = _Attended(Credential(secret=secret, username=username, found_in="this login"))
+    try:
+        client = registries(registry, _NO_REPOSITORY, context)
+        _enter(client, context)
+        if not registries.was_asked:
+            _volunteer(client, username, secret, context)
+    except GetModulesError as error:
+        if isinstance(error, AuthenticationError) and error.part is None and not registries.was_asked:
+            error.hint = "it refuses the credentials, or wants them in another way than Basic and Bearer"
+        error.hint = f"{error.hint}; nothing was stored" if error.hint else "nothing was stored"
+        raise
+    return _origin(client), registries.was_asked
+
+
+def _volunteer(client: RegistryClient, username: str, secret: Secret, context: Context) -> None:
+    """Some registries let anybody in and still refuse a wrong password, but only if they are shown one."""
+    from getmodules.getters.oci.auth import explain_error
+    from getmodules.net.credentials import basic
+    from getmodules.net.session import Call, Grant
+
+    grant = Grant(origin=_origin(client), headers={"Authorization": basic(username, secret)})
+    call = Call(method="GET", url=_api(client), grant=grant, explain=explain_error)
+    context.network.session().send(call, context).close()
+
+
+# --------------------------------------------------------------------------------------------------------- a check
+
+
+def check(registry: str, repository: str, open_context: OpenContext) -> Checked:
+    """Find the credential for ``repository``, or for all of ``registry``, and pull with it: a list of tags."""
+    with open_context(f"{registry}/{repository}" if repository else registry) as context:
+        repository = api_location(registry, repository)[1]
+        registries = _Attended()
+        client = registries(registry, repository, context)
+        found, considered, files = _explained(registries, _origin(client), repository, context)
+        works, exists, error = _tried(client, repository, context)
+    return Checked(
+        registry=registry,
+        repository=repository,
+        kind=_kind(found) if found else None,
+        username=_shown(found.username, found.secret) if found and found.username else None,
+        found_in=found.found_in if found else None,
+        considered=considered,
+        files=files,
+        asked=registries.was_asked,
+        works=works,
+        exists=exists,
+        error=error,
+    )
+
+
+def _explained(
+    registries: Registries, origin: Origin, repository: str, context: Context
+) -> tuple[Credential | None, tuple[Considered, ...], tuple[str, ...]]:
+    """In the order of :meth:`Registries.find_credential`."""
+    considered = []
+    for host in _plain_names(origin.host):
+        variable = TOKEN_PREFIX + variable_suffix(origin._replace(host=host))
+        near = context.credentials(origin._replace(host=host), f"/{repository}")
+        if near is None or near.found_in != variable:
+            considered.append(Considered(variable, "not set"))
+        if near is not None:
+            return near, (*considered, Considered(near.found_in, "used")), ()
+    explained = registries.files(context).explain(registry_name(origin), repository)
+    return explained.credential, (*considered, *explained.considered), explained.files
+
+
+def _plain_names(host: str) -> list[str]:
+    """Docker Hub has several, the one that people type first."""
+    return [name for name in names_in_helpers(canonical_host(host)) if "://" not in name]
+
+
+def _tried(
+    client: RegistryClient, repository: str, context: Context
+) -> tuple[bool | None, bool | None, GetModulesError | None]:
+    """Whether it works, whether there is such a repository, and what went wrong."""
+    try:
+        if not repository:
+            _enter(client, context)
+            return True, None, None
+        return True, client.exists(context), None
+    except AuthenticationError as error:
+        error.at(context.package)
+        return False, None, error
+    except GetModulesError as error:
+        error.at(context.package)
+        return None, None, error
+
+
+def _kind(credential: Credential) -> str:
+    if credential.identity:
+        return "identity token"
+    return "token" if credential.username is None else "user name and password"
+
+
+def _shown(username: str, secret: Secret) -> str:
+    """Some registries want their token in the place of the user name as well."""
+    return MASK if secret.reveal() in username else username
+
+
+# ---------------------------------------------------------------------------------------------------- the registry
+
+
+class _Attended(Registries):
+    """Registries that remember whether they asked for a credential; the one that is ``offered`` replaces all others."""
+
+    def __init__(self, offered: Credential | None = None) -> None:
+        super().__init__()
+        self._offered = offered
+        self.was_asked = False
+
+    def find_credential(self, registry: Origin, repository: str, context: Context) -> Credential | None:
+        self.was_asked = True
+        return self._offered or super().find_credential(registry, repository, context)
+
+
+def _api(client: RegistryClient) -> str:
+    return f"{client.prefix}://{client.hostname}/v2/"
+
+
+def _origin(client: RegistryClient) -> Origin:
+    from getmodules.net.session import origin_of
+
+    return origin_of(_api(client))
+
+
+def _enter(client: RegistryClient, context: Context) -> None:
+    """At the entrance registries say hardly anything, not even always in JSON; but no web page is one."""
+    answer = client.do_request(_api(client), context=context)
+    is_html = "html" in answer.headers.get("Content-Type", "").lower()
+    said = answer.read_some(_BEGINNING).replace(b"\0", b"").lstrip(_BEFORE_TEXT)
+    if said.startswith(b"<") or (is_html and b"<" in said):
+        raise UnsupportedContentError(
+            "there is a web page where the entrance of a registry should be",
+            hint="a login page, or a proxy's? Is this a registry at all?",
+        )

@@ -1,0 +1,170 @@
+"""``oci:`` and ``oci-layout:`` — module packages in OCI registries, and in image layouts on disk.
+
+The manifest's bytes are the proof that a pin carries: what they hash to is the id, whatever a registry says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from getmodules.addresses.types import Arguments, PackageAddress
+from getmodules.addresses.url import Url, check_url
+from getmodules.api.hookspecs import hookimpl
+from getmodules.api.model import Blob, Demand, Gate, Layers, Pin, Want
+from getmodules.api.ports import Context, Getter
+from getmodules.errors import AddressError
+from getmodules.getters.oci.reference import check_repository, check_version, version_of
+from getmodules.getters.oci.registries import Registries
+from getmodules.util.values import replace
+
+if TYPE_CHECKING:
+    from getmodules.getters.oci.artifact import ImagePackage
+    from getmodules.getters.oci.repository import Descriptor, Repository, RepositoryFactory
+
+    _Read = Callable[[Descriptor], Iterable[bytes]]
+
+
+class _Packages:
+    """What registries and layouts have in common: everything but where a repository is."""
+
+    arguments = frozenset({"tag", "digest"})
+    version_argument = "tag"
+    sends_on = False
+    #: The media type of a layer says what it is, and the manifest's digest says that it is right.
+    core_arguments: frozenset[str] = frozenset()
+    #: In ``fetch``; most of the time there is nobody.
+    leaves_turn_to_wait = ("fetch",)
+
+    def __init__(self, repositories: RepositoryFactory) -> None:
+        self._repositories = repositories
+
+    def demands(self, package: PackageAddress) -> Iterable[Demand]:
+        digest = package.arguments.get("digest")
+        return (Demand(gate=Gate.PIN, check="digest", value=digest, by="the address"),) if digest else ()
+
+    def resolve(self, package: PackageAddress, context: Context) -> Pin:
+        from getmodules.getters.oci.artifact import parse
+        from getmodules.getters.oci.repository import judged_manifest
+
+        tag, wanted = version_of(package)
+        manifest, digest = judged_manifest(self.repository(package, context), tag, wanted, context)
+        # Of a login page, no pin; whether it is a module is found out when it is fetched.
+        parse(manifest)
+        arguments = Arguments().with_value("digest", str(digest))
+        return Pin(
+            package=package.with_arguments(arguments),
+            id=str(digest),
+            proof=manifest.packed(),
+            digests={"manifest": str(digest)},
+        )
+
+    def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Blob | Layers:
+        from getmodules.getters.oci.artifact import ModulePackage, judge
+        from getmodules.getters.oci.repository import proven_manifest
+
+        found = judge(proven_manifest(pin), context.layer_formats)
+        read = partial(self._read, pin.package, context)
+        if isinstance(found, ModulePackage):
+            return _blob(read, found.layer, found.format)
+        return self._image(read, found, context)
+
+    def _image(self, read: _Read, image: ImagePackage, context: Context) -> Layers:
+        from getmodules.getters.oci.artifact import CONFIG_BYTES, check_image_label
+        from getmodules.getters.oci.repository import read_blob
+
+        with context.turns.left():
+            config = read_blob(read, image.config, CONFIG_BYTES, context)
+        check_image_label(config)
+        return Layers(blobs=tuple(_blob(read, layer, name) for layer, name in image.layers))
+
+    def _read(self, package: PackageAddress, context: Context, blob: Descriptor) -> Iterator[bytes]:
+        """The registry is spoken to when the first piece is asked for: what the store has is never asked for."""
+        from getmodules.getters.oci.repository import closed_at_the_end
+
+        yield from closed_at_the_end(self.repository(package, context).blob(blob, context))
+
+    def versions(self, package: PackageAddress, context: Context) -> Iterable[str]:
+        return self.repository(package, context).tags(context)
+
+    def repository(self, package: PackageAddress, context: Context) -> Repository:
+        """What the package lies in: push, tags and inspect work on it."""
+        return self._repositories(*self.location(package), context)
+
+    def location(self, package: PackageAddress) -> tuple[str, str]:
+        """The registry and the repository's name."""
+        url = check_url(package.url)
+        return f"{url.host}:{url.port}" if url.port else url.host, url.path.removeprefix("/")
+
+
+def _blob(read: _Read, layer: Descriptor, format_name: str) -> Blob:
+    return Blob(
+        chunks=read(layer),
+        size=layer.size,
+        digests=(layer.digest,),
+        format=format_name,
+        key="layer",
+    )
+
+
+class OciGetter(_Packages):
+    schemes = ("oci",)
+
+    def check(self, package: PackageAddress) -> PackageAddress:
+        url = check_url(package.url)
+        if url.scheme != "oci":
+            raise AddressError("oci:: takes no other URL", hint=f"write oci://{url.host}{url.path}")
+        if not url.host:
+            raise AddressError("there is no registry in this address", hint="write oci://HOST/REPOSITORY")
+        if url.userinfo:
+            raise AddressError(
+                "oci addresses carry no user name", hint="credentials come from the environment or files"
+            )
+        registry = f"{url.host}:{url.port}" if url.port else url.host
+        check_repository(registry, url.path.removeprefix("/"))
+        check_version(package.arguments)
+        return replace(package, forced=False)
+
+
+class OciLayoutGetter(_Packages):
+    schemes = ("oci-layout",)
+    local = True
+
+    def check(self, package: PackageAddress) -> PackageAddress:
+        url = check_url(package.url)
+        if url.scheme not in ("oci-layout", "file") or url.host or url.userinfo:
+            raise AddressError("oci-layout: takes a path", hint="write oci-layout::./directory?tag=TAG")
+        check_version(package.arguments)
+        return replace(package, url=str(Url("oci-layout", "", "", None, url.path)), forced=False)
+
+    def location(self, package: PackageAddress) -> tuple[str, str]:
+        return "", str(check_url(package.url).local_path())
+
+
+class OciPlugin:
+    """Both getters, over any access to repositories: an embedding program brings its own.
+
+    ``Client(without_plugins=["oci"], plugins=[OciPlugin(my_factory)])``
+    """
+
+    __name__ = "oci"
+
+    def __init__(self, repositories: RepositoryFactory | None = None) -> None:
+        self._repositories = repositories
+
+    @hookimpl
+    def getmodules_getters(self) -> Iterable[Getter]:
+        return (OciGetter(self._repositories or Registries()), OciLayoutGetter(open_layout))
+
+
+def open_layout(registry: str, path: str, context: Context) -> Repository:
+    from getmodules.getters.oci.layout import Layout
+
+    return Layout(Path(path))
+
+
+@hookimpl
+def getmodules_getters() -> Iterable[Getter]:
+    return OciPlugin().getmodules_getters()

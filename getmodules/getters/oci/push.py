@@ -1,0 +1,221 @@
+"""Publishes a directory as a module package.
+
+The blob depends on the directory's tree alone, the manifest on the blob and the annotations.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from getmodules.addresses.types import PackageAddress
+from getmodules.api.model import Kind, Member
+from getmodules.api.ports import Context, Phase
+from getmodules.errors import ConfigError, DigestMismatchError, NotFoundError
+from getmodules.files.local import read_file
+from getmodules.getters.oci.artifact import MODULE_TYPE, parse
+from getmodules.getters.oci.pack import Packed, pack
+from getmodules.getters.oci.reference import published_tag
+from getmodules.getters.oci.repository import (
+    MANIFEST_BYTES,
+    OCI_MANIFEST,
+    RawManifest,
+    Repository,
+    WritableRepository,
+    occupied,
+)
+from getmodules.getters.oci.results import Pushed
+from getmodules.getters.oci.worktree import Selection, apart_from, select
+from getmodules.util.digest import Digest
+from getmodules.util.redact import printable
+
+if TYPE_CHECKING:
+    from getmodules.getters.oci.layout import Layout
+
+
+LAYER_TYPE: Final = "archive/zip"
+#: ``oras pull`` writes a layer under this name, and passes over layers without one. Always the same, so that a
+#: package has the same digest in every repository.
+_TITLE: Final = {"org.opencontainers.image.title": "module.zip"}
+_EMPTY: Final = b"{}"
+_EMPTY_DIGEST: Final = Digest("sha256", "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a")
+_EMPTY_CONFIG: Final = {
+    "mediaType": "application/vnd.oci.empty.v1+json",
+    "digest": str(_EMPTY_DIGEST),
+    "size": len(_EMPTY),
+    "data": "e30=",
+}
+_PREFIX: Final = "org.opencontainers.image."
+_LICENSE_FILE = re.compile(r"(?:LICEN[CS]E|COPYING)(?:\.(?:md|txt|rst))?", re.IGNORECASE)
+_SPDX = re.compile(rb"SPDX-License-Identifier:[ \t]*([A-Za-z0-9.+() -]{1,200}?)[ \t]*(?:-->|\*/)?[ \t]*\r?(?:\n|\Z)")
+_LICENSE_HEAD = 8_192
+_LONGEST_KEY, _LONGEST_VALUE = 512, 64 << 10
+
+
+def push(
+    directory: Path,
+    package: PackageAddress,
+    repository: Repository,
+    context: Context,
+    *,
+    annotations: Mapping[str, str],
+    dry_run: bool,
+    force: bool,
+) -> Pushed:
+    """``directory`` under the tag of ``package``; a tag that has it already is a success that sends nothing."""
+    tag = published_tag(package)
+    check_annotations(annotations)
+    target = repository.for_publishing()
+    selection = select(directory, context)
+    layout = _as_layout(target)
+    members = selection.members
+    if layout is not None:  # it may lie in the very directory that is published
+        members = apart_from(layout.directory, directory, members, context)
+    with context.workshop("push") as workshop:
+        packed = pack(members, workshop / "package.zip", context)
+        merged = {**_known(selection, tag), **annotations}
+        manifest = build_manifest(packed, merged)
+        sent = 0
+        if not _is_published(target, tag, packed, manifest, force, context) and not dry_run:
+            sent = _publish(target, tag, packed, manifest, force, context)
+    digest = manifest.digest()
+    return Pushed(
+        address=package.display(),
+        pinned=package.with_arguments(package.arguments.without("tag").with_value("digest", str(digest))).display(),
+        id=str(digest),
+        digests={"manifest": str(digest), "layer": str(packed.digest)},
+        annotations=dict(sorted(merged.items())),
+        files=packed.files,
+        size=packed.size,
+        sent=sent,
+        dry_run=dry_run,
+    )
+
+
+def _is_published(
+    repository: WritableRepository, tag: str, packed: Packed, manifest: RawManifest, force: bool, context: Context
+) -> bool:
+    """Whether the tag has this manifest already; whatever else it has is an error, unless it is to be replaced.
+
+    A registry has what its manifests name; a layout is files, and what of them was lost or damaged is written again.
+    """
+    context.phase(Phase.RESOLVING)
+    layout = _as_layout(repository)
+    try:
+        found = repository.manifest(tag, context)
+    except NotFoundError:
+        return False
+    except DigestMismatchError:
+        if layout is None or not (force or layout.listed_as(tag, context) == manifest.digest()):
+            raise
+        return False
+    if found.body == manifest.body:
+        return layout is None or all(layout.has_blob(each, context) for each in (packed.digest, _EMPTY_DIGEST))
+    if not force:
+        if not found.body.lstrip().startswith(b"{"):
+            parse(found)  # a login page is not what the tag has
+        raise occupied(tag, found.digest())
+    return False
+
+
+def _as_layout(repository: WritableRepository) -> Layout | None:
+    """Only those are directories, of which parts may be lost."""
+    from getmodules.getters.oci.layout import Layout
+
+    return repository if isinstance(repository, Layout) else None
+
+
+def _publish(
+    repository: WritableRepository, tag: str, packed: Packed, manifest: RawManifest, force: bool, context: Context
+) -> int:
+    """Blobs first, so that no manifest ever names what is not there. The bytes of bodies that were sent."""
+    context.phase(Phase.PUBLISHING, packed.size + len(_EMPTY))
+    sent = _Counter(context)
+    if not repository.has_blob(packed.digest, context):
+        repository.put_blob(packed.digest, packed.size, lambda: sent.over(read_file(packed.path)), context)
+    if not repository.has_blob(_EMPTY_DIGEST, context):
+        repository.put_blob(_EMPTY_DIGEST, len(_EMPTY), lambda: sent.over(iter((_EMPTY,))), context)
+    repository.put_manifest(tag, manifest, context, replace=force)
+    return sent.total + len(manifest.body)
+
+
+class _Counter:
+    """Counts what is really sent, repetitions too."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.total = 0
+
+    def over(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        for piece in pieces:
+            self._context.checkpoint()
+            yield piece
+            self.total += len(piece)
+            self._context.advance(len(piece))
+
+
+# ---------------------------------------------------------------------------------------------- the manifest
+
+
+def build_manifest(packed: Packed, annotations: Mapping[str, str]) -> RawManifest:
+    """As ``oras push --artifact-type`` writes it, without the time: the same package has the same digest for ever."""
+    layer = {
+        "mediaType": LAYER_TYPE,
+        "digest": str(packed.digest),
+        "size": packed.size,
+        "annotations": _TITLE,
+    }
+    document: dict[str, object] = {
+        "schemaVersion": 2,
+        "mediaType": OCI_MANIFEST,
+        "artifactType": MODULE_TYPE,
+        "config": _EMPTY_CONFIG,
+        "layers": [layer],
+    }
+    if annotations:
+        document["annotations"] = dict(sorted(annotations.items()))
+    body = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    if len(body) > MANIFEST_BYTES:
+        raise ConfigError(f"with these annotations the manifest has more than {MANIFEST_BYTES:,} bytes")
+    return RawManifest(media_type=OCI_MANIFEST, body=body)
+
+
+def check_annotations(annotations: Mapping[str, str]) -> None:
+    for key, value in annotations.items():
+        if not key or len(key) > _LONGEST_KEY or not key.isprintable() or any(c.isspace() for c in key):
+            raise ConfigError(
+                f"{printable(key)!r} is no name for an annotation", hint="such as org.opencontainers.image.description"
+            )
+        plain = value.replace("\n", "").replace("\t", "")
+        if len(value) > _LONGEST_VALUE or not plain.isprintable():
+            raise ConfigError(
+                f"the annotation {printable(key)!r} has control characters, or more than {_LONGEST_VALUE:,} characters"
+            )
+
+
+def _known(selection: Selection, tag: str) -> dict[str, str]:
+    """What can be known without being told."""
+    known = {f"{_PREFIX}version": tag}
+    if selection.revision is not None:
+        known[f"{_PREFIX}revision"] = selection.revision.commit
+        if selection.revision.source is not None:
+            known[f"{_PREFIX}source"] = selection.revision.source
+    licenses = _licenses(selection.members)
+    return {**known, f"{_PREFIX}licenses": licenses} if licenses else known
+
+
+def _licenses(members: tuple[Member, ...]) -> str | None:
+    """What a licence file says of itself with an SPDX line. A text that merely looks like one is not judged."""
+    found = set()
+    for member in members:
+        if member.kind is Kind.FILE and _LICENSE_FILE.fullmatch(member.name):
+            head = b""
+            for piece in member.open():
+                head += piece
+                if len(head) >= _LICENSE_HEAD:
+                    break
+            found |= {match[1].decode() for match in _SPDX.finditer(head[:_LICENSE_HEAD])}
+    return found.pop() if len(found) == 1 else None

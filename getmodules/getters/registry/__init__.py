@@ -1,0 +1,1 @@
+"""The getter for module registries, by Terraform's registry protocol."""

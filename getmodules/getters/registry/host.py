@@ -1,0 +1,259 @@
+"""One host of a registry: what services it has, and questions to them with its token.
+
+The token goes to the host itself and to nobody else. Where the host says that a service is on another one, that
+one is asked without any: a description that somebody else could have written must not decide who gets a secret.
+
+What registries call things, by the rules of Terraform.
+
+Tokens for registries, named as for Terraform: ``TF_TOKEN_<host>``.
+
+In the host ``_`` stands for a dot and ``__`` for a dash; a port is written as it is, and 443 not at all. Where a
+system lets them through, dots, dashes and the letters of an international name may also stand there themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
+from typing import Any, Self, TypeVar
+
+from getmodules.addresses.url import check_url
+from getmodules.api.ports import Context, Credential, Origin
+from getmodules.errors import (
+    AddressError,
+    AuthenticationError,
+    CorruptArchiveError,
+    NotFoundError,
+    UnsafeContentError,
+    UnsupportedContentError,
+)
+from getmodules.net.address_check import no_further_in_than
+from getmodules.net.connections import AddressCheck
+from getmodules.net.credentials import TOKEN_PREFIX, authorization_of, variable_suffix
+from getmodules.net.session import Call, Grant, Session, checked_target, failed, origin_of
+from getmodules.net.terraform_get import HTML_TYPES
+from getmodules.net.wire import Answer, shown_host
+from getmodules.util.redact import Secret, printable
+from getmodules.util.strict_json import StrictJsonError, loads, mapping, optional, string
+from getmodules.util.values import valueclass
+
+_NAME = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?")
+_SYSTEM = re.compile(r"[0-9a-z]{1,64}")
+
+
+@valueclass(kw_only=False)
+class ModuleName:
+    """What a registry calls a module: ``namespace/name/system``."""
+
+    namespace: str
+    name: str
+    system: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        parts = text.split("/")
+        if len(parts) != 3:
+            raise AddressError(
+                f"{printable(text)!r} does not name a module of a registry", hint="write NAMESPACE/NAME/SYSTEM"
+            )
+        for part, pattern in zip(parts, (_NAME, _NAME, _SYSTEM), strict=True):
+            if not pattern.fullmatch(part):
+                raise AddressError(
+                    f"{printable(part)!r} in {printable(text)!r} is no name that a registry has",
+                    hint="NAMESPACE and NAME are letters, digits, - and _; SYSTEM is lower-case letters and digits",
+                )
+        return cls(*parts)
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}/{self.system}"
+
+
+PREFIX = "TF_TOKEN_"
+_OWN_PORT = ":443"
+
+
+def token_from(environ: Mapping[str, str], host: str) -> Credential | None:
+    """The token for ``host``, which is written as in addresses: in lower case, with its port where that is not 443."""
+    # The variables are read, not made up: one host has more than one spelling. Sorted, so that it is always the same.
+    for name in sorted(environ):
+        if name.startswith(PREFIX) and _host_of(name.removeprefix(PREFIX)) == host:
+            secret = environ[name].rstrip("\r\n")
+            if secret:
+                return Credential(secret=Secret(secret), found_in=name)
+    return None
+
+
+def variable_for(host: str) -> str:
+    """The variable that people can set in a shell; a port is beyond what most of them allow in a name."""
+    return PREFIX + host.replace("-", "__").replace(".", "_")
+
+
+def _host_of(written: str) -> str | None:
+    """The host that a variable is for; ``None`` where it is none."""
+    host = written.replace("__", "-").replace("_", ".").lower().removesuffix(_OWN_PORT)
+    return host if host.isascii() else _in_ascii(host)
+
+
+def _in_ascii(host: str) -> str | None:
+    # Not Python's own codec: it takes straße.example for strasse.example, which may be somebody else's.
+    import idna
+
+    name, colon, port = host.partition(":")
+    try:
+        return idna.encode(name, uts46=True).decode() + colon + port
+    except idna.IDNAError:
+        return None
+
+
+T = TypeVar("T")
+
+DESCRIPTION_PATH = "/.well-known/terraform.json"
+#: Of a module with thousands of versions a registry tells all providers and submodules of each, which nobody wants.
+_DOCUMENT_BYTES = 16 << 20
+_JUDGED_HERE = frozenset({401, 403, 404, 410})
+
+
+@valueclass
+class Service:
+    """Where one of a host's services is, by the host's own word. ``url`` ends with a slash."""
+
+    name: str
+    url: str
+    #: How far in it may be, if it is elsewhere.
+    check_address: AddressCheck | None = None
+
+
+class RegistryHost:
+    """A host as addresses name it, ``host[:port]``, during one operation."""
+
+    def __init__(self, name: str, context: Context) -> None:
+        self.name = name
+        self._context = context
+        self._session: Session = context.network.session()
+        url = check_url(f"https://{name}/")
+        # The protocol knows no other than https; plain http is somebody's explicit choice.
+        if self._session.settings.allows_plain_http(url.host.strip("[]"), url.port or 80):
+            url = url._replace(scheme="http")
+        self._root = str(url).rstrip("/")
+
+    @property
+    def origin(self) -> Origin:
+        return origin_of(f"{self._root}/")
+
+    @property
+    def has_token(self) -> bool:
+        return self._credential is not None
+
+    @property
+    def token_variable(self) -> str:
+        """Where people can put a token. No shell takes the port that Terraform wants in the name of its variable."""
+        if ":" in self.name or self.origin.scheme != "https":
+            return TOKEN_PREFIX + variable_suffix(self.origin)
+        return variable_for(self.name)
+
+    @cached_property
+    def _credential(self) -> Credential | None:
+        # A variable of Terraform's is for https, without a word about it: in the clear, its token is nobody's.
+        secure = self.origin.scheme == "https"
+        found = token_from(self._context.environ, self.name) if secure else None
+        return found or self._context.credentials(self.origin, "/")
+
+    @cached_property
+    def _grant(self) -> Grant | None:
+        given = self._session.settings.headers_for(self.origin)
+        headers = {name: value.reveal() for name, value in given.items()}
+        if self._credential is not None and "authorization" not in (name.lower() for name in headers):
+            headers = {"Authorization": authorization_of(self._credential), **headers}
+        return Grant(origin=self.origin, headers=headers) if headers else None
+
+    # ---------------------------------------------------------------------------------------------- services
+
+    def service(self, name: str) -> Service:
+        """The service ``name`` (``modules.v1``), by the description that the host gives of itself."""
+        return self._context.once(("registry service", self._root, name), partial(self._discover, name))
+
+    def _discover(self, name: str) -> Service:
+        answer = self._send(f"{self._root}{DESCRIPTION_PATH}", None)
+        if answer.status != 200:
+            answer.close()
+            raise NotFoundError(
+                f"{shown_host(answer.url)} is no registry: there is no {DESCRIPTION_PATH}",
+                hint="is the host right? A registry may have another name than the web pages about it",
+            )
+        what = "the registry's description of itself"
+        services = parsed(answer, what, lambda document: document)
+        location = parsed(answer, what, lambda document: optional(document, name, string, what))
+        if not location:
+            known = ", ".join(sorted(answer.shown(each, 40) for each in services if each != name)[:10]) or "nothing"
+            raise NotFoundError(f"{shown_host(answer.url)} has no service {name}", hint=f"it offers: {known}")
+        url = _followed(answer, name, location).partition("?")[0].rstrip("/") + "/"
+        elsewhere = origin_of(url) != origin_of(answer.url)
+        check = no_further_in_than(answer.address, self.too_far_in) if elsewhere else None
+        return Service(name=name, url=url, check_address=check)
+
+    def ask(self, service: Service, path: str) -> Answer:
+        """What the service says at ``path``: a success, or a 404 or 410, for which the caller has better words."""
+        return self._send(f"{service.url}{path}", service.check_address)
+
+    def _send(self, url: str, check_address: AddressCheck | None) -> Answer:
+        call = Call(
+            method="GET",
+            url=url,
+            headers={"Accept": "application/json"},
+            grant=self._grant,
+            accept=_JUDGED_HERE,
+            check_address=check_address,
+            read=_DOCUMENT_BYTES,
+        )
+        answer = self._session.send(call, self._context)
+        if answer.status in (401, 403):
+            raise self._refused(answer, call)
+        return answer
+
+    def _refused(self, answer: Answer, call: Call) -> AuthenticationError:
+        error = failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=call.explain(answer))
+        assert isinstance(error, AuthenticationError)
+        elsewhere, token = origin_of(answer.url) != self.origin, self._credential
+        if elsewhere:
+            whose = f"that of {printable(token.found_in)}" if token else "a token for it"
+            error.hint = f"{whose} goes to {self.name} alone, which sent us on to {shown_host(answer.url)}"
+        elif token is not None:
+            error.hint = f"{error.hint} (those of {printable(token.found_in)})"
+        else:
+            error.hint = f"{error.hint}: set {self.token_variable}"
+        return error
+
+    def too_far_in(self, kind: str, address: str) -> UnsafeContentError:
+        return UnsafeContentError(
+            f"{printable(self.name)} names the {kind} address {address}, which is further in than it is itself",
+            part="elsewhere",
+        )
+
+
+def _followed(answer: Answer, service: str, location: str) -> str:
+    try:
+        return checked_target(answer, location)
+    except UnsafeContentError as error:
+        message = f"the service {service} cannot be followed: {error.message}"
+        raise UnsafeContentError(message, part=error.part, hint=error.hint) from None
+
+
+def parsed(answer: Answer, what: str, parse: Callable[[dict[str, Any]], T]) -> T:
+    """What ``parse`` makes of the JSON object in the body; a web page is told from a document that is merely broken."""
+    kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if kind in HTML_TYPES:
+        answer.close()
+        raise UnsupportedContentError(
+            f"{shown_host(answer.url)} answered with a web page ({kind}) instead of {what}",
+            part="web-page",
+            hint="is this the host of a registry? A login page or a proxy may also be in between",
+        )
+    try:
+        return parse(mapping(loads(answer.read(_DOCUMENT_BYTES), what, _DOCUMENT_BYTES), what))
+    except StrictJsonError as error:
+        in_between = f"it sent {answer.shown(kind) or 'no content type'}; is a login page or a proxy in between?"
+        raise CorruptArchiveError(
+            f"{shown_host(answer.url)}: {answer.shown(str(error), 300)}",
+            hint="the registry itself is at fault" if "json" in kind else in_between,
+        ) from None

@@ -1,1 +1,0 @@
-"""Packages in OCI registries and image layouts."""

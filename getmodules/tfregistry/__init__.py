@@ -1,1 +1,0 @@
-"""The protocol of Terraform's registries: service discovery, tokens, and the modules of a host."""
