@@ -13,31 +13,31 @@ from getmodules.providers.authentication import (
     Authority as Authority,
     ExpectedHashes as ExpectedHashes,
     LocalChecksum as LocalChecksum,
+    SignaturePolicy as SignaturePolicy,
     authenticate_all as authenticate_all,
 )
 from getmodules.providers.dispositions import (
     HashDisposition as HashDisposition,
     HashDispositions as HashDispositions,
 )
-from getmodules.providers.hashes import Hash as Hash
+from getmodules.providers.hashes import Hash as Hash, Platform as Platform
 from getmodules.providers.lockfile import (
     Engine as Engine,
     LockFile as LockFile,
     ProviderLock as ProviderLock,
     format_lock_file as format_lock_file,
     parse_lock_file as parse_lock_file,
+    read_lock_file as read_lock_file,
+    write_lock_file as write_lock_file,
 )
-from getmodules.providers.lockstore import read_lock_file as read_lock_file, write_lock_file as write_lock_file
 from getmodules.providers.origin import (
     ListedChecksum as ListedChecksum,
     ReportedHashes as ReportedHashes,
     SignedChecksums as SignedChecksums,
+    parse_reports as parse_reports,
+    parse_shasums as parse_shasums,
 )
 from getmodules.providers.package import Package as Package, measure as measure
-from getmodules.providers.platforms import Platform as Platform
-from getmodules.providers.policy import SignaturePolicy as SignaturePolicy
-from getmodules.providers.reports import parse_reports as parse_reports
-from getmodules.providers.shasums import parse_shasums as parse_shasums
 from getmodules.providers.verdict import (
     Summary as Summary,
     hashes_to_lock as hashes_to_lock,

@@ -11,8 +11,7 @@ from types import MappingProxyType
 from typing import Self, final
 
 from getmodules.errors import VerificationError
-from getmodules.providers.hashes import Hash
-from getmodules.providers.platforms import Platform
+from getmodules.providers.hashes import Hash, Platform
 from getmodules.util.values import field, valueclass
 
 

@@ -2,23 +2,151 @@
 
 A source that asked anybody else must not use these steps: a mirror that could have hashes recorded as the registry's
 would be believed by every machine that shares the lock file.
+
+Hashes that a registry reports beside ``shasum``, in the three forms that were ever proposed for them.
+
+* shipped: ``"packages": {"linux_amd64": {"hashes": ["zh:…", "h1:…"], "package_size": 294}}``
+* drafts: ``"hashes": {"zh:…": ["h1:…"]}`` and ``"hashes": ["zh:…", "h1:…"]``
+
+All become rows: hashes that belong to one package, with whatever else is said about it.
+
+``SHA256SUMS`` as provider releases publish it: one form of line, and no other.
+
+The document is what a signature covers. A reader that guessed at lines that it does not understand would have the
+signature vouch for something that the signer may never have meant.
 """
 
 from __future__ import annotations
 
 import logging
+import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any, Final
 
+from getmodules.api.limits import MIB
 from getmodules.errors import DigestMismatchError, SignatureError, VerificationError
 from getmodules.providers.address import ProviderAddress
+from getmodules.providers.authentication import SignaturePolicy
 from getmodules.providers.dispositions import HashDisposition, HashDispositions
-from getmodules.providers.hashes import H1, ZH, Hash, in_order, zip_hash
+from getmodules.providers.hashes import H1, ZH, Hash, Platform, in_order, zip_hash
 from getmodules.providers.package import Package
-from getmodules.providers.policy import SignaturePolicy
-from getmodules.providers.reports import Report, ReportedPackage
-from getmodules.providers.shasums import parse_shasums
+from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
+from getmodules.util.strict_json import (
+    StrictJsonError,
+    array_of,
+    integer,
+    mapping,
+    optional,
+    required,
+    string,
+    table_of,
+)
 from getmodules.util.values import field, valueclass
+
+#: Far more packages than any release has.
+MOST_HASHES: Final = 10_000
+_WHAT = "the registry's answer"
+
+
+@valueclass
+class ReportedPackage:
+    """One row. In the plainest form it holds the hashes of all packages, and ``platform`` is not known."""
+
+    hashes: tuple[Hash, ...]
+    platform: Platform | None = None
+    size: int | None = None
+
+    def of_scheme(self, scheme: str) -> frozenset[Hash]:
+        return frozenset(hash_ for hash_ in self.hashes if hash_.scheme == scheme)
+
+
+#: One form of a report, complete.
+Report = tuple[ReportedPackage, ...]
+
+
+def parse_reports(answer: Mapping[str, Any]) -> tuple[Report, ...]:
+    """Each report in the decoded answer of a registry; none where it reports no hashes, as most do."""
+    try:
+        reports = (_packages(answer), _hashes(answer))
+    except (StrictJsonError, ValueError) as error:
+        raise VerificationError(
+            f"the hashes that the registry reports cannot be read: {error}", hint="tell those who run the registry"
+        ) from None
+    if sum(len(row.hashes) for report in reports for row in report) > MOST_HASHES:
+        raise VerificationError(f"the registry reports more than {MOST_HASHES:,} hashes")
+    return tuple(filter(None, reports))
+
+
+def _packages(answer: Mapping[str, Any]) -> Report:
+    rows = []
+    for name, package in (optional(answer, "packages", table_of(mapping), _WHAT) or {}).items():
+        what = f"{_WHAT}: package {printable(name, 80)!r}"
+        size = required(package, "package_size", integer, what)
+        if size < 1:
+            raise StrictJsonError(f"{what}: 'package_size' must be at least 1")
+        hashes = _parse_all(required(package, "hashes", array_of(string), what))
+        rows.append(ReportedPackage(hashes=hashes, platform=Platform.parse(name), size=size))
+    return tuple(rows)
+
+
+def _hashes(answer: Mapping[str, Any]) -> Report:
+    reported = answer.get("hashes")
+    if isinstance(reported, Mapping):
+        by_zip = table_of(array_of(string))(reported, f"{_WHAT}: 'hashes'")
+        for key in by_zip:
+            if Hash.parse(key).scheme != ZH:
+                raise StrictJsonError(f"{_WHAT}: 'hashes' is to name packages by their {ZH}: hashes")
+        return tuple(ReportedPackage(hashes=_parse_all([key, *hashes])) for key, hashes in by_zip.items())
+    flat = optional(answer, "hashes", array_of(string), _WHAT)
+    return (ReportedPackage(hashes=_parse_all(flat)),) if flat else ()
+
+
+def _parse_all(texts: list[str]) -> tuple[Hash, ...]:
+    return tuple(map(Hash.parse, texts))
+
+
+DOCUMENT_BYTES: Final = MIB
+_LINE = re.compile(r"(?P<hex>[0-9a-f]{64}) [ *](?P<name>[!-~]+)")
+
+
+def parse_shasums(document: bytes) -> Mapping[str, Digest]:
+    """The sha256 of each file that ``document`` lists, in its order."""
+    if len(document) > DOCUMENT_BYTES:
+        raise _refused(f"has {len(document):,} bytes, more than the {DOCUMENT_BYTES:,} that it may have")
+    try:
+        text = document.decode("ascii")
+    except UnicodeDecodeError as error:
+        place = document.count(b"\n", 0, error.start) + 1
+        raise _refused(f"has a byte that is not ASCII in line {place}") from None
+    listed: dict[str, Digest] = {}
+    for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
+        name, digest = _parse_line(line, number)
+        if name in listed:
+            raise _refused(f"lists {printable(name)!r} again in line {number}")
+        listed[name] = digest
+    return MappingProxyType(listed)
+
+
+def _parse_line(line: str, number: int) -> tuple[str, Digest]:
+    if not line:
+        raise _refused(f"has an empty line: line {number}")
+    match = _LINE.fullmatch(line)
+    if match is None:
+        raise _refused(f"cannot be read in line {number}: {printable(line, 100)!r}")
+    if "/" in match["name"] or "\\" in match["name"]:
+        raise _refused(f"names a file in another directory in line {number}: {printable(match['name'])!r}")
+    return match["name"], Digest("sha256", match["hex"])
+
+
+def _refused(problem: str) -> VerificationError:
+    return VerificationError(
+        f"the SHA256SUMS document {problem}",
+        hint="each line is 64 lower-case hexadecimal digits, two blanks and a file name; tell who publishes it",
+    )
+
 
 _log = logging.getLogger("getmodules")
 
@@ -132,7 +260,7 @@ class SignedChecksums:
         return self.policy.demands_signature(self.address.host, len(self.keys))
 
     def _key_id(self) -> str:
-        from getmodules.providers.signatures import find_signer
+        from getmodules.signatures.openpgp import find_signer
 
         if not self.keys:
             raise SignatureError(

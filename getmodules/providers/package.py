@@ -8,8 +8,7 @@ from pathlib import Path
 
 from getmodules.archive.hashing import hash_file, hash_tree, hash_zip
 from getmodules.files.local import unreadable
-from getmodules.providers.hashes import Hash
-from getmodules.providers.platforms import Platform
+from getmodules.providers.hashes import Hash, Platform
 from getmodules.util.values import valueclass
 
 

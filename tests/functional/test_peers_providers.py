@@ -28,7 +28,7 @@ from getmodules.providers import (
     read_lock_file,
     write_lock_file,
 )
-from getmodules.providers.lockstore import LOCK_FILE_NAME
+from getmodules.providers.lockfile import LOCK_FILE_NAME
 from tests.releases import LINUX, ZIP
 
 SECONDS = 120

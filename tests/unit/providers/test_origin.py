@@ -27,7 +27,7 @@ from getmodules.providers import (
     summarize,
 )
 from getmodules.providers.hashes import zip_hash
-from getmodules.providers.reports import Report
+from getmodules.providers.origin import Report
 from tests.refusals import refusal
 from tests.releases import (
     ADDRESS,

@@ -14,15 +14,25 @@ from typing import TYPE_CHECKING, Final
 
 from getmodules.api.limits import KIB
 from getmodules.errors import SignatureError
-from getmodules.providers.certificates import SUPPORTED_KEY, Certificate, key_id, read_certificates
-from getmodules.providers.componentkeys import ComponentKey
-from getmodules.providers.sequoia import BROKEN_ALGORITHMS, UnusableError, asked, named, sequoia
+from getmodules.signatures.openpgp_keys import (
+    BROKEN_ALGORITHMS,
+    SUPPORTED_KEY,
+    Certificate,
+    ComponentKey,
+    UnusableError,
+    asked,
+    key_id,
+    named,
+    read_certificates,
+    sequoia,
+)
 from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
 
 if TYPE_CHECKING:
     from pysequoia import Sig
     from pysequoia.packet import Packet
+
 
 SIGNATURE_BYTES: Final = 64 * KIB
 MOST_SIGNATURES: Final = 16

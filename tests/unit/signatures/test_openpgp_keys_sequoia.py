@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from getmodules import ToolMissingError
-from getmodules.providers.sequoia import UnusableError, asked, named, sequoia
-from getmodules.providers.signatures import find_signer
+from getmodules.signatures.openpgp import find_signer
+from getmodules.signatures.openpgp_keys import UnusableError, asked, named, sequoia
 from tests.refusals import refusal
 from tests.releases import NOW, SHASUMS, read
 

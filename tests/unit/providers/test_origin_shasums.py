@@ -6,7 +6,7 @@ import pytest
 
 from getmodules import Digest, VerificationError
 from getmodules.providers import parse_shasums
-from getmodules.providers.shasums import DOCUMENT_BYTES
+from getmodules.providers.origin import DOCUMENT_BYTES
 from tests.refusals import refusal
 from tests.releases import SHASUMS
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from getmodules import SignatureError
-from getmodules.providers.certificates import KEY_BYTES, MOST_KEYS, key_id, read_certificates
+from getmodules.signatures.openpgp_keys import KEY_BYTES, MOST_KEYS, key_id, read_certificates
 from tests.forgeries import joined, packets
 from tests.refusals import refusal
 from tests.releases import AUTHOR, AUTHOR_ID, EXPIRED, OTHER, SUBEXPIRED, SUBKEYS, read

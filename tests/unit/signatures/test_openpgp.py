@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from getmodules import SignatureError
-from getmodules.providers.signatures import MOST_SIGNATURES, SIGNATURE_BYTES, find_signer
+from getmodules.signatures.openpgp import MOST_SIGNATURES, SIGNATURE_BYTES, find_signer
 from tests.forgeries import about, joined, lengthened, packets
 from tests.refusals import refusal
 from tests.releases import (

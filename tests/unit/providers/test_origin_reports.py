@@ -8,7 +8,7 @@ import pytest
 
 from getmodules import VerificationError
 from getmodules.providers import Hash, Platform, parse_reports
-from getmodules.providers.reports import MOST_HASHES, ReportedPackage
+from getmodules.providers.origin import MOST_HASHES, ReportedPackage
 from tests.refusals import refusal
 from tests.releases import LINUX
 

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pysequoia.packet import PacketPile
 
-from getmodules.providers.certificates import Certificate, read_certificates
-from getmodules.providers.componentkeys import flaw_of
+from getmodules.signatures.openpgp_keys import Certificate, flaw_of, read_certificates
 from tests.forgeries import NOBODY, about, joined, lengthened, packets
 from tests.releases import AUTHOR, read
 

@@ -1,0 +1,1 @@
+"""Signatures: OpenPGP keys and what they signed."""
