@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from getmodules.getters.oci.repository import Repository
     from getmodules.getters.oci.results import Inspected, Pushed
     from getmodules.pipeline.batch import Pace
-    from getmodules.project.bench import Bench
     from getmodules.project.hosts import Surroundings
     from getmodules.project.manifest import Manifest
+    from getmodules.project.workspace import Bench
 
 StrPath = str | os.PathLike[str]
 
@@ -222,8 +222,8 @@ class Client(Projects):
         read: Callable[[Path], Manifest] | None = None,
     ) -> Iterator[Bench]:
         from getmodules.pipeline.batch import Pace
-        from getmodules.project.bench import Bench
         from getmodules.project.manifest import Place
+        from getmodules.project.workspace import Bench
 
         # A slash at its end says what it is; nothing else does where it is not there.
         place = Place.at(_absolute(manifest), directory=os.fspath(manifest).endswith(("/", os.sep)))

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from getmodules.pipeline.batch import Pace
-    from getmodules.project.bench import Bench
     from getmodules.project.manifest import Manifest
     from getmodules.project.reports import CheckReport, InstallReport, LockReport, OutdatedReport, VerifyReport
+    from getmodules.project.workspace import Bench
 
     StrPath = str | os.PathLike[str]
 
@@ -54,7 +54,7 @@ class Projects(ABC):
         progress: Progress | None = None,
     ) -> LockReport:
         """A new module in ``manifest`` (which may be a new file), and in the lock. Where that fails, both stay."""
-        from getmodules.project.changes import Addition
+        from getmodules.project.edit import Addition
 
         more = {"version": version, "dest": dest, "expect": expect}
         entry = {"source": source, **{key: value for key, value in more.items() if value is not None}}
@@ -64,7 +64,7 @@ class Projects(ABC):
 
     def remove(self, name: str, manifest: StrPath = ".", *, progress: Progress | None = None) -> None:
         """Take a module out of manifest and lock. What was installed of it stays."""
-        from getmodules.project.changes import Removal
+        from getmodules.project.edit import Removal
 
         removal = Removal(name)
         with self._bench(manifest, None, None, progress, read=removal.edited) as bench:
@@ -138,7 +138,7 @@ class Projects(ABC):
         self, manifest: StrPath = ".", *, names: Iterable[str] = (), progress: Progress | None = None
     ) -> VerifyReport:
         """The trees of a project against its lock. Nobody is asked, and the manifest is not read."""
-        from getmodules.project.verify import verify
+        from getmodules.project.trees import verify
 
         with self._bench(manifest, None, None, progress) as bench:
             return verify(tuple(names), bench)

@@ -10,8 +10,8 @@ from typing import Any
 from getmodules import Client
 from getmodules.pipeline.batch import Pace
 from getmodules.pipeline.operation import Means
-from getmodules.project.bench import Bench
 from getmodules.project.manifest import Place, read_manifest
+from getmodules.project.workspace import Bench
 from tests.fakes import installed_files, zip_of
 
 #: What no run leaves in a project besides what it was asked for.

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from pathlib import Path
 
     from getmodules.project.manifest import Place
-    from getmodules.project.tree import read_tree
+    from getmodules.project.trees import read_tree
 
     packages = read_tree(Place.at(Path(manifest_of(options))))
     if console.json:

@@ -1,4 +1,6 @@
-"""Adds a module to the text of a manifest, or takes one out, and leaves every other character alone.
+"""``add`` and ``remove``: one change of the manifest, with what that means for the lock.
+
+Adds a module to the text of a manifest, or takes one out, and leaves every other character alone.
 
 No library that writes TOML: what is added is a table of its own at the end, what is taken out is such a table. What
 comes out is read again, and where it does not say exactly what it should, nothing is changed.
@@ -13,9 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from getmodules.errors import ConfigError
-from getmodules.project.document import nearest_hint, toml_string
-from getmodules.project.manifest import parse_manifest
+from getmodules.files.durable import shown_path
+from getmodules.project.lock import lock_manifest
+from getmodules.project.lockfile import Lock
+from getmodules.project.manifest import Manifest, parse_manifest
 from getmodules.project.names import check_name, check_source
+from getmodules.project.reports import LockReport
+from getmodules.project.toml import nearest_hint, read_marked, toml_string
+from getmodules.project.workspace import Bench, target_of, write_file
+from getmodules.util.values import field, valueclass
 
 _HEADER = re.compile(r"^[ \t]*\[")
 
@@ -98,3 +106,51 @@ def _proven(edited: str, wanted: dict[str, Any], path: Path, by_hand: str) -> st
         raise ConfigError(f"{path.name} is written in a way that cannot be changed safely", hint=by_hand)
     parse_manifest(edited, path)
     return edited
+
+
+@valueclass(kw_only=False, frozen=False)
+class Addition:
+    name: str
+    entry: Mapping[str, str]
+    _text: str = field(default="", init=False)
+
+    def edited(self, path: Path) -> Manifest:
+        """The manifest as it is to be; nothing is written yet. What others made of it meanwhile is in it."""
+        mark, text = read_marked(path) or ("", "")
+        text = with_module(text, self.entry, self.name, path)
+        self._text = mark + text
+        return parse_manifest(text, path)
+
+    def settle(self, bench: Bench) -> LockReport:
+        """The lock first, since that is what can fail: a manifest is never left with a module that does not work."""
+        with bench.turn():
+            manifest = bench.manifest()
+            target_of(bench.place.manifest)
+            report = lock_manifest(manifest, None, bench)
+            if not report.failures:
+                write_file(bench.place.manifest, self._text, bench.means.sweeper)
+            return report
+
+
+@valueclass(kw_only=False, frozen=False)
+class Removal:
+    name: str
+    _text: str = field(default="", init=False)
+
+    def edited(self, path: Path) -> Manifest:
+        found = read_marked(path)
+        if found is None:
+            raise ConfigError(f"there is no {shown_path(path)}", hint="--manifest FILE names one that lies elsewhere")
+        mark, text = found
+        text = without_module(text, self.name, path)
+        self._text = mark + text
+        return parse_manifest(text, path)
+
+    def settle(self, bench: Bench) -> None:
+        with bench.turn():
+            bench.manifest()
+            target_of(bench.place.manifest)
+            lock = bench.lock()
+            if lock is not None and self.name in lock.modules:
+                bench.write_lock(Lock.of(lock.entry(name) for name in lock.modules if name != self.name))
+            write_file(bench.place.manifest, self._text, bench.means.sweeper)

@@ -14,8 +14,8 @@ from getmodules.errors import AddressError, ConfigError
 from getmodules.files.durable import shown_path
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.net.settings import NetSettings, shortest
-from getmodules.project.document import Table
 from getmodules.project.names import MANIFEST_NAME
+from getmodules.project.toml import Table
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass
 

@@ -15,15 +15,14 @@ from typing import Final
 from getmodules.api.model import Installed
 from getmodules.errors import DestinationExistsError, GetModulesError
 from getmodules.pipeline.batch import Failure, Job, Outcome, install_all
-from getmodules.project.bench import Bench, chosen, private_directory
-from getmodules.project.dests import check_lock, check_manifest
-from getmodules.project.entries import entry_of, fresh_job, locked_job, strays
+from getmodules.project.destinations import check_lock, check_manifest
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage, needed_lock
 from getmodules.project.manifest import Manifest, ModuleEntry
-from getmodules.project.plan import Entry, Plan, compare, merged
+from getmodules.project.plan import Entry, Plan, compare, entry_of, fresh_job, locked_job, merged, strays
 from getmodules.project.reports import Action, InstalledModule, InstallReport
-from getmodules.project.selection import Target, targets
+from getmodules.project.select import Target, targets
 from getmodules.project.trees import MOVE_IT_AWAY, describe, h1_of, is_vacant, odd_kind
+from getmodules.project.workspace import Bench, chosen, private_directory
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass
 

@@ -35,9 +35,9 @@ from typing import TypeVar
 from getmodules.archive.names import member_path
 from getmodules.errors import ConfigError, LockStaleError, UnsafeContentError
 from getmodules.files.durable import shown_path
-from getmodules.project.document import Table, parse, read_text, toml_string
 from getmodules.project.manifest import Place, check_constraint, check_expectation
 from getmodules.project.names import check_dest, check_name, check_source, colliding
+from getmodules.project.toml import Table, parse, read_text, toml_string
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass

@@ -22,7 +22,6 @@ from getmodules.errors import ConfigError
 from getmodules.files.durable import shown_path
 from getmodules.pipeline.gates import of_expectation
 from getmodules.pipeline.settings import registry_from
-from getmodules.project.document import Table, parse, read_text
 from getmodules.project.hosts import Surroundings, hosts_from, mirrors_from
 from getmodules.project.names import (
     DEFAULT_DEST,
@@ -34,6 +33,7 @@ from getmodules.project.names import (
     colliding,
     collision,
 )
+from getmodules.project.toml import Table, parse, read_text
 from getmodules.util.values import field, valueclass
 
 

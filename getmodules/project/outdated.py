@@ -8,14 +8,13 @@ from getmodules.addresses.types import PackageAddress
 from getmodules.addresses.versions import Constraint, Version
 from getmodules.errors import GetModulesError
 from getmodules.pipeline.batch import Failure, Outcome, ask_all
-from getmodules.project.bench import Bench
-from getmodules.project.entries import strays
 from getmodules.project.lock import current
 from getmodules.project.lockfile import Lock, needed_lock
 from getmodules.project.manifest import ModuleEntry
-from getmodules.project.plan import compare
+from getmodules.project.plan import compare, strays
 from getmodules.project.reports import OutdatedModule, OutdatedReport
-from getmodules.project.selection import version_in, versions_of
+from getmodules.project.select import version_in, versions_of
+from getmodules.project.workspace import Bench
 from getmodules.util.values import valueclass
 
 

@@ -1,20 +1,180 @@
 """The manifest against the lock: what is locked as it is wanted, what is new, what was edited, what is left over.
 
 Pure: nobody is asked, and nothing on the disk but the two files has a say.
+
+Between the lock's entries and the pipeline: what was installed, written down; and what is written down, as a job.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 from enum import StrEnum
+from pathlib import Path
 
+from getmodules.addresses.grammar import join_subdirs, parse
+from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.addresses.versions import Constraint
-from getmodules.errors import LockStaleError
+from getmodules.api.model import Demand, Gate, Installed
+from getmodules.errors import ConfigError, GetModulesError, LockStaleError
+from getmodules.pipeline import gates as demanded
+from getmodules.pipeline.batch import Job
+from getmodules.pipeline.detect import is_local
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
 from getmodules.project.manifest import Manifest, ModuleEntry
-from getmodules.project.names import LOCK_NAME
-from getmodules.project.selection import version_in
+from getmodules.project.names import LOCK_NAME, written_address
+from getmodules.project.select import Target, version_in
+from getmodules.project.workspace import Bench
+from getmodules.util.redact import MASK, printable
 from getmodules.util.values import replace, valueclass
+
+_BY = "the lock"
+_MANIFEST = "expect in the manifest"
+
+
+def fresh_job(target: Target, dest: Path, *, force: bool = False) -> Job:
+    """To find out what ``target`` is: nothing is known of it but what the manifest expects."""
+    by_tree, others = _split(demanded.of_expectation(target.entry.expect, _MANIFEST))
+    return Job(
+        name=target.entry.name,
+        address=target.address,
+        dest=dest,
+        source=target.entry.source,
+        demands=others,
+        tree_demands=by_tree,
+        force=force,
+    )
+
+
+def locked_job(module: LockedModule, package: LockedPackage, bench: Bench, dest: Path, *, force: bool = False) -> Job:
+    """To bring exactly what is locked, or nothing."""
+    address = locked_address(module, package, bench)
+    by_tree, others = _split(demanded.of_expectation(module.expect, _MANIFEST))
+    return Job(
+        name=module.name,
+        address=address,
+        dest=dest,
+        source=module.source,
+        demands=(*_package_demands(package), *others),
+        tree_demands=(_demand(Gate.TREE, module.h1), *by_tree),
+        force=force,
+    )
+
+
+def locked_address(module: LockedModule, package: LockedPackage, bench: Bench) -> ModuleAddress:
+    address = bench.detect(package.address)
+    if address.package.getter != package.getter:
+        raise ConfigError(
+            f"{LOCK_NAME}: the package {printable(package.address, 500)!r} is of the getter {address.package.getter},"
+            f" and not of {printable(package.getter, 80)!r}",
+            hint=f"was the file edited? getmodules lock --upgrade {module.name} makes the entry anew",
+        )
+    return replace(address, subdir=join_subdirs(address.subdir, module.subdir))
+
+
+def strays(manifest: Manifest, lock: Lock | None, bench: Bench) -> frozenset[str]:
+    """Modules that are locked as what their source cannot be: the package of another URL.
+
+    That is seen without asking anybody where the getter of the source never sends on. Where it may (a registry, a web
+    server), ``lock --check`` asks.
+    """
+    known = {} if lock is None else lock.modules
+    return frozenset(
+        name
+        for name, entry in manifest.modules.items()
+        if name in known and known[name].source == entry.source and _is_stray(known[name], bench)
+    )
+
+
+def _is_stray(module: LockedModule, bench: Bench) -> bool:
+    try:
+        typed, locked = written_address(module.source), written_address(module.package)
+        if (typed.force, typed.body) == (locked.force, locked.body):
+            return False  # most of the time, and known without the getters' opinions
+        asked = bench.detect(module.source).package
+        if bench.means.catalog.getter(asked.getter).sends_on:
+            return False
+        found = bench.detect(module.package).package
+    except GetModulesError:
+        return False  # whoever installs it will hear what is wrong with it
+    return (asked.getter, asked.url.rstrip("/")) != (found.getter, found.url.rstrip("/"))
+
+
+def _package_demands(package: LockedPackage) -> tuple[Demand, ...]:
+    found = []
+    # Where the id is the digest of the bytes, or of the tree, it is demanded there: the pin does not know it yet.
+    if package.id != package.archive and not package.id.startswith("h1:"):
+        found.append(_demand(Gate.PIN, package.id))
+    if package.archive is not None:
+        found.append(_demand(Gate.BYTES, package.archive))
+    return tuple(found)
+
+
+def _demand(gate: Gate, value: str) -> Demand:
+    return Demand(gate=gate, check=demanded.LOCK, value=value, by=_BY)
+
+
+def _split(demands: tuple[Demand, ...]) -> tuple[tuple[Demand, ...], tuple[Demand, ...]]:
+    """Those on the tree, which are this module's alone, and the others."""
+    by_tree = tuple(demand for demand in demands if demand.gate is Gate.TREE)
+    return by_tree, tuple(demand for demand in demands if demand.gate is not Gate.TREE)
+
+
+# ------------------------------------------------------------------------------------------------ writing down
+
+
+def entry_of(target: Target, installed: Installed, bench: Bench) -> tuple[LockedModule, LockedPackage]:
+    """What came for ``target``, as the lock has it."""
+    address, subdir, getter = _written(target, installed, bench)
+    entry = target.entry
+    package = LockedPackage(
+        address=address,
+        id=installed.id,
+        getter=getter,
+        archive=installed.archive,
+        size=installed.archive_bytes,
+        package_h1=installed.package_h1,
+    )
+    module = LockedModule(
+        name=entry.name,
+        source=entry.source,
+        package=address,
+        dest=entry.dest,
+        h1=installed.h1,
+        subdir=subdir,
+        version=entry.version,
+        selected=target.selected,
+        expect=entry.expect,
+    )
+    return module, package
+
+
+def _written(target: Target, installed: Installed, bench: Bench) -> tuple[str, str, str]:
+    """The package's address, the subdirectory in it, and its getter."""
+    asked, catalog = target.address, bench.means.catalog
+    if installed.pinned is None:
+        # Nothing pins it but the h1 of what is installed: so the subdirectory belongs to the address.
+        text = target.entry.source if is_local(asked.package, catalog) else str(asked)
+        return text, "", asked.package.getter
+    if MASK in installed.pinned:
+        # A server sent us on to an address with a secret in it: what was asked will be asked again.
+        return str(asked.package), asked.subdir, asked.package.getter
+    pinned = bench.detect(installed.pinned)
+    package = pinned.package
+    text = _as_typed(target.entry.source, package, bench) if is_local(package, catalog) else str(package)
+    return text, pinned.subdir, package.getter
+
+
+def _as_typed(source: str, pinned: PackageAddress, bench: Bench) -> str:
+    """A path as it was written, so that it means the same in another checkout; pinned all the same."""
+    typed = parse(source)
+    force = f"{typed.force}::" if typed.force else ""
+    text = f"{force}{typed.body}?{pinned.arguments.query}"
+    try:
+        same = bench.detect(text).package == pinned
+    except GetModulesError:
+        same = False
+    return text if same else str(pinned)
+
 
 Entry = tuple[LockedModule, LockedPackage]
 _SHOWN = 20

@@ -1,4 +1,9 @@
-"""What lies at a destination, and how it differs from what is locked."""
+"""``verify``: the trees on disk against the lock. Nobody is asked, and nothing is changed.
+
+What lies at a destination, and how it differs from what is locked.
+
+``tree``: the lock from the side of the packages.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +17,11 @@ from getmodules.archive.tree_hash import TREE_SCHEMES
 from getmodules.errors import GetModulesError, InstallError
 from getmodules.files.os_errors import translated
 from getmodules.pipeline.batch import install_all
-from getmodules.project.bench import Bench, private_directory
-from getmodules.project.entries import locked_job
-from getmodules.project.lockfile import LockedModule, LockedPackage
-from getmodules.project.reports import Differences
+from getmodules.project.lockfile import LockedModule, LockedPackage, needed_lock
+from getmodules.project.manifest import Place
+from getmodules.project.plan import Entry, locked_job
+from getmodules.project.reports import Differences, TreeState, VerifiedModule, VerifyReport
+from getmodules.project.workspace import Bench, chosen, private_directory
 from getmodules.util.once import Memo
 from getmodules.util.redact import printable
 from getmodules.util.values import replace
@@ -88,3 +94,36 @@ def describe(module: LockedModule, package: LockedPackage, dest: Path, bench: Be
         if names
     ]
     return f": {'; '.join(parts)}" if parts else ""
+
+
+def read_tree(place: Place) -> tuple[tuple[LockedPackage, tuple[LockedModule, ...]], ...]:
+    """Each package with its modules, both in the order of the lock."""
+    lock = needed_lock(place)
+    modules: dict[str, list[LockedModule]] = {address: [] for address in lock.packages}
+    for module in lock.modules.values():
+        modules[module.package].append(module)
+    return tuple((package, tuple(modules[address])) for address, package in lock.packages.items())
+
+
+def verify(names: tuple[str, ...], bench: Bench) -> VerifyReport:
+    lock = needed_lock(bench.place)
+    return VerifyReport(modules=tuple(_verified(lock.entry(name), bench) for name in chosen(names, lock.modules)))
+
+
+def _verified(entry: Entry, bench: Bench) -> VerifiedModule:
+    module, package = entry
+    bench.checkpoint()
+    found = detail = error = None
+    try:
+        dest = bench.dest(module.dest)
+        vacant = is_vacant(dest)
+        found = h1_of(dest) if vacant else hashed(dest)
+    except GetModulesError as why:  # whatever is there, it is not what the lock says; the others are still looked at
+        state, error = TreeState.MODIFIED, why
+    else:
+        state = TreeState.OK if found == module.h1 else TreeState.MISSING if vacant else TreeState.MODIFIED
+        if state is TreeState.MODIFIED:
+            detail = differences(module, package, dest, bench)
+    return VerifiedModule(
+        name=module.name, dest=module.dest, state=state, h1=module.h1, found=found, differences=detail, error=error
+    )

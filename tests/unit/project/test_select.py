@@ -8,9 +8,9 @@ import pytest
 
 from getmodules import ConfigError, GetModulesError, NotFoundError, OfflineError
 from getmodules.addresses.versions import Version
-from getmodules.project import selection as subject
+from getmodules.project import select as subject
 from getmodules.project.manifest import ModuleEntry
-from getmodules.project.selection import Target
+from getmodules.project.select import Target
 from getmodules.testing import Registry
 from tests.fakes import FakeGetter, FakePlugin, blob, zip_of
 from tests.projects import Project

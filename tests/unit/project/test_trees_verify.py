@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from getmodules import ConfigError, LockStaleError
-from getmodules.project import verify as subject
+from getmodules.project import trees as subject
 from getmodules.project.reports import Differences, TreeState, VerifiedModule
 from getmodules.testing import Registry
 from tests.projects import Project

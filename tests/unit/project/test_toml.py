@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from getmodules import ConfigError
-from getmodules.project import document as subject
+from getmodules.project import toml as subject
 from tests.refusals import refusal, words_of
 
 NAME = "getmodules.toml"

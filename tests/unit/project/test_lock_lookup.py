@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from getmodules import Elsewhere
-from getmodules.project import lookup as subject
+from getmodules.project import lock as subject
 from getmodules.project.lockfile import parse_lock
-from getmodules.project.selection import targets
+from getmodules.project.select import targets
 from tests.fakes import FakeGetter, FakePlugin, a_pin, blob, zip_of
 from tests.projects import Project
 

@@ -17,10 +17,10 @@ from getmodules.archive.selection import may_select, plain_start
 from getmodules.errors import ConfigError, GetModulesError
 from getmodules.files.staging import Destination
 from getmodules.pipeline.detect import local_root
-from getmodules.project.bench import Bench
 from getmodules.project.lockfile import Lock
 from getmodules.project.manifest import Manifest, ModuleEntry
 from getmodules.project.names import LOCK_NAME, colliding, collision
+from getmodules.project.workspace import Bench
 from getmodules.util.redact import printable
 
 

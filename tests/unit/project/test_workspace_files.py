@@ -10,7 +10,7 @@ import pytest
 
 from getmodules import InstallError
 from getmodules.files.private import Sweeper
-from getmodules.project import files as subject
+from getmodules.project import workspace as subject
 from tests.refusals import refusal
 from tests.snapshots import snapshot
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from getmodules import ConfigError, InstallError, Limits, NetworkError
-from getmodules.project import bench as subject
+from getmodules.project import workspace as subject
 from getmodules.project.lockfile import Lock
 from getmodules.project.manifest import Place
 from getmodules.util.values import replace

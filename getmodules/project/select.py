@@ -13,9 +13,9 @@ from getmodules.pipeline.batch import Failure, Outcome, ask_all
 from getmodules.pipeline.install import reported
 from getmodules.pipeline.operation import Means
 from getmodules.plugins.getter_adapter import BoundGetter
-from getmodules.project.bench import Bench
-from getmodules.project.dests import check_own
+from getmodules.project.destinations import check_own
 from getmodules.project.manifest import ModuleEntry
+from getmodules.project.workspace import Bench
 from getmodules.util.redact import printable
 from getmodules.util.values import replace, valueclass
 

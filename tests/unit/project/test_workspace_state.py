@@ -11,7 +11,7 @@ import pytest
 
 from getmodules import InstallError, Progress
 from getmodules.files.private import Sweeper
-from getmodules.project.state import State
+from getmodules.project.workspace import State
 from tests.fakes import Recorder
 from tests.processes import as_each_user
 from tests.refusals import refusal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from getmodules import Client, ConfigError, InstallError
-from getmodules.project import dests as subject
+from getmodules.project import destinations as subject
 from getmodules.project.manifest import Manifest, ModuleEntry
 from tests.projects import Project
 from tests.refusals import refusal

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from getmodules import ConfigError, Elsewhere, Gate
-from getmodules.project import entries as subject
+from getmodules.project import plan as subject
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage, parse_lock
-from getmodules.project.selection import targets
+from getmodules.project.select import targets
 from tests.fakes import FakeGetter, FakePlugin, a_pin, blob, members_of, zip_of
 from tests.projects import Project
 from tests.refusals import refusal

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from getmodules import LockStaleError
-from getmodules.project import tree as subject
+from getmodules.project import trees as subject
 from getmodules.project.manifest import Place
 from tests.projects import Project
 from tests.refusals import refusal
