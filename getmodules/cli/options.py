@@ -156,7 +156,7 @@ def add_progress(parser: Parser) -> None:
 
 
 def add_network(parser: Parser) -> None:
-    """What :mod:`getmodules.cli.network` understands."""
+    """What :mod:`getmodules.cli.network_options` understands."""
     parser.add_argument(
         "--ca-file",
         metavar="[HOST=]FILE",
@@ -226,14 +226,14 @@ def base_of(options: argparse.Namespace) -> str | None:
 
 
 def client_of(options: argparse.Namespace, console: Console) -> Client:
-    from getmodules.cli.network import network_of
+    from getmodules.cli.network_options import network_of
 
     return _client(options, console, network_of(options, console.environ))
 
 
 def contexts_of(options: argparse.Namespace, console: Console) -> OpenContext:
     """For work on credentials, which is no module's and so not the client's."""
-    from getmodules.cli.network import network_of
+    from getmodules.cli.network_options import network_of
     from getmodules.cli.progress import notices
     from getmodules.net.settings import ClientNetwork
     from getmodules.pipeline.install import open_context

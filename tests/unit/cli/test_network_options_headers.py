@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from getmodules.api.ports import Origin
-from getmodules.cli.network import network_of
+from getmodules.cli.network_options import network_of
 from getmodules.cli.options import Parser, add_headers
 from getmodules.cli.render import Console
 from getmodules.errors import ConfigError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.cli import network as subject
+from getmodules.cli import network_options as subject
 from getmodules.cli.options import Parser, add_network
 from getmodules.cli.render import Console
 from getmodules.errors import ConfigError
