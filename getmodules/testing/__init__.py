@@ -11,8 +11,8 @@ With pytest: ``pytest_plugins = ["getmodules.testing.fixtures"]`` brings the fix
 
 from __future__ import annotations
 
-from getmodules.testing.faults import FAULTS
-from getmodules.testing.misbehaviour.fault import Fault
+from getmodules.testing.faults.fault import Fault
+from getmodules.testing.faults.table import FAULTS
 from getmodules.testing.packages import (
     Package,
     artifact,

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from getmodules.errors import ConfigError, GetModulesError
-from getmodules.testing.faults import FAULTS
+from getmodules.testing.faults.table import FAULTS
 from getmodules.testing.registry.access import Access, User
 from getmodules.testing.registry.call import Behaviour
 from getmodules.testing.registry.server import tls_context

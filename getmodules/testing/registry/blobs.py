@@ -6,9 +6,8 @@ import re
 
 from getmodules.testing.registry.call import Call
 from getmodules.testing.registry.names import checked_digest
-from getmodules.testing.registry.refusal import RefusalError, blob_unknown, unsupported
 from getmodules.testing.registry.store import Repository
-from getmodules.testing.registry.wire import Answer
+from getmodules.testing.registry.wire import Answer, RefusalError, blob_unknown, unsupported
 from getmodules.util.digest import Digest
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)

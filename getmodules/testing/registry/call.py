@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from getmodules.testing.registry.access import Grant
 from getmodules.testing.registry.names import Route
-from getmodules.testing.registry.refusal import RefusalError, name_unknown
 from getmodules.testing.registry.store import Repository, Store
-from getmodules.testing.registry.wire import Request
+from getmodules.testing.registry.wire import RefusalError, Request, name_unknown
 from getmodules.util.values import valueclass
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from getmodules.testing.registry.refusal import RefusalError, digest_invalid
+from getmodules.testing.registry.wire import RefusalError, digest_invalid
 from getmodules.util.digest import Digest
 from getmodules.util.values import valueclass
 

@@ -1,4 +1,9 @@
-"""The registry as tests use it: it listens, remembers what it was asked, and misbehaves on demand."""
+"""The registry as tests use it: it listens, remembers what it was asked, and misbehaves on demand.
+
+Which fault is on, and for how many requests.
+
+From a request to its answer, without any socket.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +12,136 @@ import threading
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self, final
 
+from getmodules.errors import ConfigError
+from getmodules.testing.faults.fault import Fault
+from getmodules.testing.faults.table import FAULTS
 from getmodules.testing.packages import Package, module_package
-from getmodules.testing.registry.access import Access
-from getmodules.testing.registry.application import Application
-from getmodules.testing.registry.armed import Armed, Arsenal
-from getmodules.testing.registry.call import Behaviour
-from getmodules.testing.registry.connection import Connection
-from getmodules.testing.registry.exchange import Exchange
-from getmodules.testing.registry.layoutstore import LayoutStore
-from getmodules.testing.registry.names import Kind, checked_name, route
-from getmodules.testing.registry.server import Server
+from getmodules.testing.registry import access as tokenendpoint, blobs, manifests, manifests as listing, uploads
+from getmodules.testing.registry.access import Access, Tokens, authorize
+from getmodules.testing.registry.call import Behaviour, Call
+from getmodules.testing.registry.layout_store import LayoutStore
+from getmodules.testing.registry.names import KINDS, Kind, Route, checked_name, route
+from getmodules.testing.registry.server import Connection, Exchange, Server
 from getmodules.testing.registry.store import Manifest, MemoryStore, Repository, Store
-from getmodules.testing.registry.wire import Request
+from getmodules.testing.registry.wire import Answer, RefusalError, Request
 from getmodules.util.digest import Digest
-from getmodules.util.values import replace
+from getmodules.util.values import field, replace, valueclass
+
+
+class Armed:
+    """A fault that is on. ``used`` counts the requests that met it; leaving ``with`` ends it."""
+
+    def __init__(self, arsenal: Arsenal, fault: Fault, times: int | None, on: Kind | None, to: str | None) -> None:
+        self._arsenal = arsenal
+        self.fault = fault
+        self.times, self.on, self.to = times, on, to
+        self.used = 0
+
+    def meets(self, exchange: Exchange) -> bool:
+        if self.times is not None and self.used >= self.times:
+            return False
+        if self.on is not None:
+            return exchange.route.kind == self.on
+        return self.fault.is_about(exchange)
+
+    def end(self) -> None:
+        self._arsenal.disarm(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+
+class Arsenal:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._armed: Armed | None = None
+
+    def arm(self, name: str, *, times: int | None, on: Kind | None, to: str | None) -> Armed:
+        fault = FAULTS.get(name)
+        if fault is None:
+            raise ConfigError(f"there is no fault named {name!r}", hint="they are listed by --list-faults")
+        if on is not None and on not in KINDS:
+            raise ConfigError(f"there are no requests of the kind {on!r}", hint=f"kinds: {', '.join(KINDS)}")
+        if times is not None and times < 1:
+            raise ConfigError(f"a fault happens at least once, not {times} times")
+        armed = Armed(self, fault, times, on, to)
+        with self._lock:
+            self._armed = armed
+        return armed
+
+    def disarm(self, armed: Armed | None = None) -> None:
+        """End this fault if it is the one that is on; whichever is, without one."""
+        with self._lock:
+            if armed is None or self._armed is armed:
+                self._armed = None
+
+    def perform(self, exchange: Exchange) -> None:
+        """Answer a request: rightly, or as the fault that is on has it."""
+        with self._lock:
+            armed = self._armed
+            if armed is None or not armed.meets(exchange):
+                armed = None
+            else:
+                armed.used += 1
+                exchange.number = armed.used
+        if armed is None:
+            exchange.send(exchange.answer())
+            return
+        if armed.to is not None:
+            exchange.elsewhere = armed.to.rstrip("/")
+        armed.fault.perform(exchange)
+
+
+_HANDLERS = MappingProxyType(
+    {
+        "blob": blobs.handle,
+        "upload": uploads.handle,
+        "manifest": manifests.handle,
+        "tags": listing.tags,
+        "referrers": listing.referrers,
+    }
+)
+
+
+@valueclass(kw_only=False)
+class Application:
+    store: Store
+    access: Access
+    behaviour: Behaviour
+    tokens: Tokens = field(default_factory=Tokens)
+
+    def answer(self, request: Request, route: Route, realm: str) -> Answer:
+        try:
+            answer = self._answer(request, route, realm)
+        except RefusalError as refusal:
+            answer = refusal.answer()
+        return answer.with_header("Docker-Distribution-Api-Version", "registry/2.0")
+
+    def _answer(self, request: Request, route: Route, realm: str) -> Answer:
+        if route.name:
+            checked_name(route.name)
+        grant = authorize(self.access, self.tokens, request, route, realm)
+        if route.kind == "token":
+            return tokenendpoint.handle(self.access, self.tokens, request)
+        if route.kind == "ping":
+            return self._ping(request)
+        handler = _HANDLERS.get(route.kind)
+        if handler is None:
+            raise RefusalError(404, "NOT_FOUND", "page not found")
+        return handler(Call(request, route, self.store, grant, self.behaviour))
+
+    def _ping(self, request: Request) -> Answer:
+        if request.method not in ("GET", "HEAD"):
+            raise RefusalError(405, "UNSUPPORTED", f"{request.method} is not supported here")
+        return Answer.of_json(200, {})
 
 
 class _NoBody:

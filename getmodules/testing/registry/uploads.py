@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from getmodules.testing.registry.call import Call
-from getmodules.testing.registry.contents import spool_digest
 from getmodules.testing.registry.names import checked_digest, checked_name
-from getmodules.testing.registry.refusal import RefusalError, digest_invalid, size_invalid, upload_unknown
-from getmodules.testing.registry.store import Repository, Upload
-from getmodules.testing.registry.wire import PIECE, Answer
+from getmodules.testing.registry.store import Repository, Upload, spool_digest
+from getmodules.testing.registry.wire import PIECE, Answer, RefusalError, digest_invalid, size_invalid, upload_unknown
 from getmodules.util.digest import Digest
 
 _CONTENT_RANGE = re.compile(r"(?:bytes[ =])?(\d{1,18})-(\d{1,18})(?:/(?:\d{1,18}|\*))?", re.ASCII)

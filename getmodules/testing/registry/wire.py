@@ -1,4 +1,6 @@
-"""What goes over the wire: a request as it came in, an answer as it will go out.
+"""Refusals as the distribution specification words them: a status, a code, and a JSON body.
+
+What goes over the wire: a request as it came in, an answer as it will go out.
 
 An :class:`Answer` is a value. Nothing of it is sent before a fault has had the chance to make it wrong.
 """
@@ -10,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol, Self
+from typing import Protocol, Self, final
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from getmodules.util.values import field, replace, valueclass
@@ -125,3 +127,51 @@ class Request:
             if len(data) > limit:
                 return None
         return bytes(data)
+
+
+@final
+class RefusalError(Exception):
+    """Raised by whoever finds that a request cannot be served; becomes an answer in one place."""
+
+    def __init__(
+        self, status: int, code: str, message: str, *, detail: object = None, headers: tuple[tuple[str, str], ...] = ()
+    ) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message = status, code, message
+        self.detail, self.headers = detail, headers
+
+    def answer(self) -> Answer:
+        error = {"code": self.code, "message": self.message, "detail": self.detail}
+        return Answer.of_json(self.status, {"errors": [error]}, self.headers)
+
+
+def blob_unknown(digest: object) -> RefusalError:
+    return RefusalError(404, "BLOB_UNKNOWN", "blob unknown to registry", detail={"digest": str(digest)})
+
+
+def manifest_unknown(reference: object) -> RefusalError:
+    return RefusalError(404, "MANIFEST_UNKNOWN", "manifest unknown to registry", detail={"reference": str(reference)})
+
+
+def name_unknown(name: str) -> RefusalError:
+    return RefusalError(404, "NAME_UNKNOWN", "repository name not known to registry", detail={"name": name})
+
+
+def digest_invalid(message: str) -> RefusalError:
+    return RefusalError(400, "DIGEST_INVALID", message)
+
+
+def manifest_invalid(message: str) -> RefusalError:
+    return RefusalError(400, "MANIFEST_INVALID", message)
+
+
+def size_invalid(message: str) -> RefusalError:
+    return RefusalError(400, "SIZE_INVALID", message)
+
+
+def upload_unknown(identifier: str) -> RefusalError:
+    return RefusalError(404, "BLOB_UPLOAD_UNKNOWN", "blob upload unknown to registry", detail={"upload": identifier})
+
+
+def unsupported(message: str) -> RefusalError:
+    return RefusalError(405, "UNSUPPORTED", message)

@@ -9,9 +9,8 @@ import pytest
 from getmodules.testing.registry.access import EVERYTHING
 from getmodules.testing.registry.call import Behaviour, Call
 from getmodules.testing.registry.names import route
-from getmodules.testing.registry.refusal import RefusalError
 from getmodules.testing.registry.store import MemoryStore
-from getmodules.testing.registry.wire import Request
+from getmodules.testing.registry.wire import RefusalError, Request
 
 
 def test_a_repository_is_made_by_who_pushes_and_not_by_who_reads() -> None:

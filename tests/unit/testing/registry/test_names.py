@@ -7,7 +7,7 @@ import time
 import pytest
 
 from getmodules.testing.registry.names import Kind, checked_digest, checked_name, is_tag, route
-from getmodules.testing.registry.refusal import RefusalError
+from getmodules.testing.registry.wire import RefusalError
 from getmodules.util.digest import Digest
 from tests.asking import sha
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from types import ModuleType
 
-from getmodules.testing.registry.exchange import Exchange
 from getmodules.testing.registry.names import Kind
+from getmodules.testing.registry.server import Exchange
 from getmodules.util.values import valueclass
 
 Perform = Callable[[Exchange], None]

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from getmodules.testing import FAULTS, Registry
-from getmodules.testing.misbehaviour.fault import Fault, is_any
-from getmodules.testing.registry.exchange import Exchange
+from getmodules.testing.faults.fault import Fault, is_any
+from getmodules.testing.registry.server import Exchange
 from getmodules.testing.registry.wire import Answer, Body
 from tests.asking import Client, ask, push_blob
 
@@ -17,7 +17,7 @@ from tests.asking import Client, ask, push_blob
 def misbehave(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Exchange], None]], None]:
     def turned_on(perform: Callable[[Exchange], None]) -> None:
         table = {**FAULTS, "own": Fault("own", "a fault of the test", is_any, perform)}
-        monkeypatch.setattr("getmodules.testing.registry.armed.FAULTS", table)
+        monkeypatch.setattr("getmodules.testing.registry.service.FAULTS", table)
         registry.fault("own")
 
     return turned_on

@@ -13,10 +13,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from getmodules.errors import ConfigError
-from getmodules.testing.registry.contents import LayoutContents, read
 from getmodules.testing.registry.names import checked_name
-from getmodules.testing.registry.refusal import RefusalError
-from getmodules.testing.registry.store import IMAGE_INDEX, INDEXES, Manifest, MemoryStore, Repository
+from getmodules.testing.registry.store import (
+    IMAGE_INDEX,
+    INDEXES,
+    LayoutContents,
+    Manifest,
+    MemoryStore,
+    Repository,
+    read,
+)
+from getmodules.testing.registry.wire import RefusalError
 from getmodules.util.digest import Digest
 
 REF_NAME = "org.opencontainers.image.ref.name"

@@ -10,9 +10,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from getmodules.testing.misbehaviour.fault import fault, reads
-from getmodules.testing.registry.exchange import Exchange
-from getmodules.testing.registry.refusal import manifest_unknown
+from getmodules.testing.faults.fault import fault, reads
+from getmodules.testing.registry.server import Exchange
+from getmodules.testing.registry.wire import manifest_unknown
 from getmodules.util.digest import Digest
 
 _MANIFEST = reads("manifest")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from getmodules.testing.misbehaviour.fault import fault, reads
-from getmodules.testing.registry.exchange import Exchange
-from getmodules.testing.registry.refusal import blob_unknown
+from getmodules.testing.faults.fault import fault, reads
+from getmodules.testing.registry.server import Exchange
+from getmodules.testing.registry.wire import blob_unknown
 
 _BLOB = reads("blob")
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from getmodules.testing.registry import refusal
-from getmodules.testing.registry.refusal import RefusalError
+from getmodules.testing.registry import wire as refusal
+from getmodules.testing.registry.wire import RefusalError
 
 
 def test_a_refusal_is_an_answer() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable
 
-from getmodules.testing.misbehaviour.fault import fault, reads
-from getmodules.testing.registry.exchange import Exchange
+from getmodules.testing.faults.fault import fault, reads
+from getmodules.testing.registry.server import Exchange
 from getmodules.testing.registry.wire import Answer
 
 _CONTENT = reads("manifest", "blob")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import count
 
-from getmodules.testing.misbehaviour.fault import fault, reads
-from getmodules.testing.registry.exchange import Exchange
+from getmodules.testing.faults.fault import fault, reads
+from getmodules.testing.registry.server import Exchange
 
 _READS = reads("manifest", "blob", "tags", "referrers", "token", "ping")
 _DRIP_SECONDS = 1.0

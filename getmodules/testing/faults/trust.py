@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from getmodules.testing.misbehaviour.fault import fault, reads
-from getmodules.testing.registry.exchange import Exchange
-from getmodules.testing.registry.refusal import RefusalError
-from getmodules.testing.registry.wire import Answer
+from getmodules.testing.faults.fault import fault, reads
+from getmodules.testing.registry.server import Exchange
+from getmodules.testing.registry.wire import Answer, RefusalError
 
 _BLOB = reads("blob")
 _LISTS = reads("tags", "referrers")

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from getmodules.testing.misbehaviour import blobs, framing, manifests, statuses, tokens, transport, trust
-from getmodules.testing.misbehaviour.fault import Fault, faults_of
+from getmodules.testing.faults import blobs, framing, manifests, statuses, tokens, transport, trust
+from getmodules.testing.faults.fault import Fault, faults_of
 
 _MODULES = (blobs, manifests, trust, tokens, statuses, framing, transport)
 

@@ -8,8 +8,8 @@ import json
 import pytest
 
 from getmodules.testing import Access, Behaviour
-from getmodules.testing.registry.application import Application
 from getmodules.testing.registry.names import route
+from getmodules.testing.registry.service import Application
 from getmodules.testing.registry.store import MemoryStore
 from getmodules.testing.registry.wire import Answer, Request
 

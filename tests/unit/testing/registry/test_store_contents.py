@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.testing.registry.contents import Contents, LayoutContents, MemoryContents, add, read, spool_digest
+from getmodules.testing.registry.store import Contents, LayoutContents, MemoryContents, add, read, spool_digest
 from getmodules.util.digest import Digest
 
 DATA = b"some bytes" * 1000

@@ -6,8 +6,8 @@ import types
 
 import pytest
 
-from getmodules.testing.misbehaviour.fault import Fault, fault, faults_of, is_any
-from getmodules.testing.registry.exchange import Exchange
+from getmodules.testing.faults.fault import Fault, fault, faults_of, is_any
+from getmodules.testing.registry.server import Exchange
 
 
 def test_a_docstring_is_what_a_fault_does() -> None:

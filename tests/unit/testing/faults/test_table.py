@@ -14,7 +14,7 @@ TESTS = Path(__file__).parent / "misbehaviour"
 
 
 def test_a_name_is_there_once() -> None:
-    from getmodules.testing import faults
+    from getmodules.testing.faults import table as faults
 
     everything = [fault.name for module in faults._MODULES for fault in faults.faults_of(module)]
     assert len(everything) == len(set(everything)) == len(FAULTS)

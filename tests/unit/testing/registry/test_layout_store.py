@@ -9,7 +9,7 @@ import pytest
 
 from getmodules import ConfigError
 from getmodules.testing import Registry, artifact, index_package, module_package
-from getmodules.testing.registry.layoutstore import LayoutStore
+from getmodules.testing.registry.layout_store import LayoutStore
 from tests.asking import ask
 from tests.refusals import refusal
 

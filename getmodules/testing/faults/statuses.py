@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
-from getmodules.testing.misbehaviour.fault import fault, is_any, reads
-from getmodules.testing.registry.exchange import Exchange
-from getmodules.testing.registry.refusal import RefusalError
-from getmodules.testing.registry.wire import Answer, Body
+from getmodules.testing.faults.fault import fault, is_any, reads
+from getmodules.testing.registry.server import Exchange
+from getmodules.testing.registry.wire import Answer, Body, RefusalError
 
 _PAGE = b"<!DOCTYPE html><html><head><title>Sign in</title></head><body><form>Please sign in</form></body></html>\n"
 _CONTENT = reads("manifest", "blob")

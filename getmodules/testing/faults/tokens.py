@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from getmodules.testing.misbehaviour.fault import fault, kinds
-from getmodules.testing.registry.exchange import Exchange
-from getmodules.testing.registry.refusal import RefusalError
-from getmodules.testing.registry.wire import Answer, Body
+from getmodules.testing.faults.fault import fault, kinds
+from getmodules.testing.registry.server import Exchange
+from getmodules.testing.registry.wire import Answer, Body, RefusalError
 
 _TOKEN = kinds("token")
 

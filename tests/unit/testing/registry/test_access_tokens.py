@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from getmodules.testing.registry.tokens import Scope, Tokens
+from getmodules.testing.registry.access import Scope, Tokens
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""The faults of the test registry, sorted by what they are about."""
