@@ -12,9 +12,9 @@ from pathlib import Path
 from benchmarks.git_get import DIRECTORIES, git, large_repository
 from benchmarks.processes import delayed
 from getmodules.testing import Registry, module_package, tls_context, zip_of
-from tests.certificates import Authority, make_authority
-from tests.gitservers import GitServer, git_http
-from tests.nginx import Nginx, nginx
+from tests.support.certificates import Authority, make_authority
+from tests.support.gitservers import GitServer, git_http
+from tests.support.nginx import Nginx, nginx
 
 MEGABITS = 100.0
 TAG = "v1.0.0"

@@ -43,7 +43,7 @@ from benchmarks.harness import (
     workplace,
 )
 from benchmarks.processes import GETMODULES, environment, run, tool
-from tests.gitservers import GitServer, git_http
+from tests.support.gitservers import GitServer, git_http
 
 COMMITS, FILES, DIRECTORIES = 3_000, 5_000, 50
 FILE_BYTES = 1_600

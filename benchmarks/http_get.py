@@ -54,8 +54,8 @@ from getmodules.files.download_file import Arriving
 from getmodules.getters.http.plugin import HttpGetter
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.pipeline.spool import spool
-from tests.contexts import a_context
-from tests.nginx import nginx
+from tests.support.contexts import a_context
+from tests.support.nginx import nginx
 
 MODULES, MODULE_BYTES, THREADS = 50, 50_000, 16
 LARGE_BYTES, LITTLE_BYTES = 500_000_000, 5_000_000

@@ -50,7 +50,7 @@ from benchmarks.harness import (
 from benchmarks.processes import DELAY_SECONDS, GETMODULES, delayed, run, tool
 from benchmarks.terraform import terraform_get
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority, make_authority
+from tests.support.certificates import Authority, make_authority
 
 SMALL = {
     "main.tf": b"# x\n",

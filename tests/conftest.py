@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from getmodules.getters.oci import docker_config as authfiles
-from tests.certificates import Authority, make_authority
+from tests.support.certificates import Authority, make_authority
 
 # Two busy cores make any deadline for one example a matter of luck.
 settings.register_profile("everywhere", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])

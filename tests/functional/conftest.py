@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gitplaces import Place, a_place
+from tests.support.gitplaces import Place, a_place
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.pipeline.batch import Job, Pace, install_all
 from getmodules.pipeline.operation import Means
 from getmodules.testing import Registry
-from tests.fakes import ZIP
-from tests.servers import Connection, Received, serving
-from tests.snapshots import snapshot
-from tests.stores import a_home, nothing_half
+from tests.support.fakes import ZIP
+from tests.support.servers import Connection, Received, serving
+from tests.support.snapshots import snapshot
+from tests.support.stores import a_home, nothing_half
 
 #: It takes a fraction of a second; a busy machine may take longer, and what hangs takes for ever.
 SOON = 5.0

@@ -29,7 +29,7 @@ from benchmarks.harness import (
     workplace,
 )
 from benchmarks.processes import peak_memory, run
-from tests import processes
+from tests.support import processes
 
 
 def _writes(name: str, content: bytes, log: list[str] | None = None) -> Rival:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import getmodules
-from tests.processes import in_mount_namespace
+from tests.support.processes import in_mount_namespace
 
 FILE_SYSTEMS = {"xfs": ["mkfs.xfs", "-q", "-m", "reflink=1"], "btrfs": ["mkfs.btrfs", "-q"]}
 BIG = bytes(range(256)) * (4 << 10)

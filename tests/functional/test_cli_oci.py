@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from getmodules.testing import Access, Registry, User, tls_context
-from tests.certificates import Authority, make_authority
-from tests.commandline import COMMAND, PATIENCE, Result, environment, run
-from tests.snapshots import snapshot
+from tests.support.certificates import Authority, make_authority
+from tests.support.commandline import COMMAND, PATIENCE, Result, environment, run
+from tests.support.snapshots import snapshot
 
 PASSWORD = "s3cr3t-p4ss"
 AUTH = base64.b64encode(f"ada:{PASSWORD}".encode()).decode()

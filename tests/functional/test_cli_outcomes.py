@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.commandline import PATIENCE, Result, environment, make_plugin, run
-from tests.fakes import FILES, zip_of
-from tests.snapshots import snapshot, write_tree
+from tests.support.commandline import PATIENCE, Result, environment, make_plugin, run
+from tests.support.fakes import FILES, zip_of
+from tests.support.snapshots import snapshot, write_tree
 
 RAISING = """
 import getmodules

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.commandline import COMMAND, PATIENCE, environment, make_slow_plugin, start, wait_for
-from tests.snapshots import snapshot
+from tests.support.commandline import COMMAND, PATIENCE, environment, make_slow_plugin, start, wait_for
+from tests.support.snapshots import snapshot
 
 
 @pytest.fixture

@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.commandline import COMMAND, PATIENCE, environment, make_plugin, make_slow_plugin, run, run_on_terminal
+from tests.support.commandline import (
+    COMMAND,
+    PATIENCE,
+    environment,
+    make_plugin,
+    make_slow_plugin,
+    run,
+    run_on_terminal,
+)
 
 #: macOS has no disk that is always full.
 _HAS_FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")

@@ -7,7 +7,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from tests.checkout import ROOT
+from tests.support.checkout import ROOT
 
 EXAMPLES = ROOT / "examples"
 

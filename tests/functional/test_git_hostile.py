@@ -17,11 +17,11 @@ from getmodules import (
     NotFoundError,
     UnsafeContentError,
 )
-from tests.gitpacks import HandMade, hand_made
-from tests.gitplaces import Place
-from tests.gitrepos import DIRECTORY, FILE, GITLINK, LINK, PROGRAM, Entry, Link, Repository
-from tests.gitservers import git_http
-from tests.refusals import words_of
+from tests.support.gitpacks import HandMade, hand_made
+from tests.support.gitplaces import Place
+from tests.support.gitrepos import DIRECTORY, FILE, GITLINK, LINK, PROGRAM, Entry, Link, Repository
+from tests.support.gitservers import git_http
+from tests.support.refusals import words_of
 
 Build = Callable[[Repository], object]
 pytestmark = pytest.mark.usefixtures("canary")

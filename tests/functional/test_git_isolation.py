@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from getmodules import Client, ConfigError, Phase, Progress, UnsafeContentError
-from tests.commandline import COMMAND, PATIENCE, run_on_terminal
-from tests.gitplaces import Place, processes_of
-from tests.gitrepos import Gitlink, Repository, modules
-from tests.gitservers import GitServer, git_http
-from tests.processes import ORDINARY
-from tests.snapshots import snapshot
-from tests.tools import need
-from tests.waiting import wait_until
+from tests.support.commandline import COMMAND, PATIENCE, run_on_terminal
+from tests.support.gitplaces import Place, processes_of
+from tests.support.gitrepos import Gitlink, Repository, modules
+from tests.support.gitservers import GitServer, git_http
+from tests.support.processes import ORDINARY
+from tests.support.snapshots import snapshot
+from tests.support.tools import need
+from tests.support.waiting import wait_until
 
 SECRET = "s3cr3t-t0ken-f0r-all"
 FILES = {"main.tf": b"# main\n", "sub/a.tf": b"# a\n"}

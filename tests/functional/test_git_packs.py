@@ -17,9 +17,9 @@ from getmodules import (
     NetworkError,
     NotFoundError,
 )
-from tests.gitpacks import HandMade, hand_made, object_header, pack_of, package, packet, sealed
-from tests.gitplaces import Place
-from tests.refusals import words_of
+from tests.support.gitpacks import HandMade, hand_made, object_header, pack_of, package, packet, sealed
+from tests.support.gitplaces import Place
+from tests.support.refusals import words_of
 
 FILES = {"main.tf": b"# main\n", "sub/a.tf": b"# a\n"}
 

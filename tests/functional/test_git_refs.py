@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from getmodules import NotFoundError
-from tests.gitplaces import Place
-from tests.gitrepos import Repository, colliding
-from tests.gitservers import GitServer, git_http
-from tests.refusals import words_of
+from tests.support.gitplaces import Place
+from tests.support.gitrepos import Repository, colliding
+from tests.support.gitservers import GitServer, git_http
+from tests.support.refusals import words_of
 
 LOOKS_LIKE_A_HASH = "beef123"
 

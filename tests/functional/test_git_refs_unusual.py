@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from getmodules import NotFoundError
-from tests.gitplaces import Place
-from tests.gitrepos import Gitlink, Repository, modules
-from tests.gitservers import GitServer, git_http
-from tests.refusals import words_of
-from tests.servers import replying, serving
+from tests.support.gitplaces import Place
+from tests.support.gitrepos import Gitlink, Repository, modules
+from tests.support.gitservers import GitServer, git_http
+from tests.support.refusals import words_of
+from tests.support.servers import replying, serving
 
 
 @pytest.fixture

@@ -26,12 +26,12 @@ from getmodules import (
     UnsafeContentError,
 )
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority
-from tests.gitplaces import Place
-from tests.gitrepos import Repository
-from tests.gitservers import GitServer, git_daemon, git_http
-from tests.refusals import words_of
-from tests.servers import free_port
+from tests.support.certificates import Authority
+from tests.support.gitplaces import Place
+from tests.support.gitrepos import Repository
+from tests.support.gitservers import GitServer, git_daemon, git_http
+from tests.support.refusals import words_of
+from tests.support.servers import free_port
 
 USER, PASSWORD = "ada", "s3cr3t-p4ss"
 FILES = {"main.tf": b"# main\n", "wanted/a.tf": b"# a\n"}

@@ -13,11 +13,11 @@ from urllib.parse import quote
 import pytest
 
 from getmodules import AuthenticationError, ConfigError, NetworkError, NotFoundError, ToolMissingError
-from tests.gitplaces import Place
-from tests.gitrepos import Gitlink, modules
-from tests.gitservers import SecureShell, ssh_agent, sshd
-from tests.refusals import words_of
-from tests.tools import need
+from tests.support.gitplaces import Place
+from tests.support.gitrepos import Gitlink, modules
+from tests.support.gitservers import SecureShell, ssh_agent, sshd
+from tests.support.refusals import words_of
+from tests.support.tools import need
 
 FILES = {"main.tf": b"# main\n", "sub/a.tf": b"# a\n"}
 

@@ -16,10 +16,10 @@ from getmodules import (
     SubdirectoryNotFoundError,
     UnsafeContentError,
 )
-from tests.gitplaces import Place
-from tests.gitrepos import GITLINK, LINK, Content, Entry, Gitlink, Link, Repository, modules
-from tests.gitservers import GitServer, git_http
-from tests.refusals import words_of
+from tests.support.gitplaces import Place
+from tests.support.gitrepos import GITLINK, LINK, Content, Entry, Gitlink, Link, Repository, modules
+from tests.support.gitservers import GitServer, git_http
+from tests.support.refusals import words_of
 
 pytestmark = pytest.mark.usefixtures("canary")
 

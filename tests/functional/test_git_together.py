@@ -19,14 +19,14 @@ from getmodules.api.model import Kind, Members, Want
 from getmodules.api.ports import Context
 from getmodules.getters.git.plugin import GitGetter
 from getmodules.net.settings import ClientNetwork, NetSettings
-from tests.commandline import COMMAND, PATIENCE
-from tests.contexts import a_context
-from tests.gitplaces import Place
-from tests.gitrepos import Gitlink, modules
-from tests.gitservers import GitServer, git_http
-from tests.processes import bind_mount, in_mount_namespace, mount_tmpfs
-from tests.refusals import refusal
-from tests.snapshots import snapshot
+from tests.support.commandline import COMMAND, PATIENCE
+from tests.support.contexts import a_context
+from tests.support.gitplaces import Place
+from tests.support.gitrepos import Gitlink, modules
+from tests.support.gitservers import GitServer, git_http
+from tests.support.processes import bind_mount, in_mount_namespace, mount_tmpfs
+from tests.support.refusals import refusal
+from tests.support.snapshots import snapshot
 
 MANY = 8
 

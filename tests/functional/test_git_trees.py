@@ -7,9 +7,9 @@ import random
 import pytest
 
 from getmodules import CorruptArchiveError, LimitExceededError, Limits, NotFoundError, SubdirectoryNotFoundError
-from tests.gitplaces import Place, written
-from tests.gitrepos import DIRECTORY, FILE, Content, Entry, Link, Program, lfs_pointer
-from tests.gitservers import git_http
+from tests.support.gitplaces import Place, written
+from tests.support.gitrepos import DIRECTORY, FILE, Content, Entry, Link, Program, lfs_pointer
+from tests.support.gitservers import git_http
 
 FILES: dict[str, Content] = {
     "main.tf": b"# main\n",

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.gitpacks import HandMade, hand_made, pack_of, package
-from tests.gitplaces import Place
-from tests.gitrepos import Link, Program
-from tests.gitservers import git_http
-from tests.tools import need
+from tests.support.gitpacks import HandMade, hand_made, pack_of, package
+from tests.support.gitplaces import Place
+from tests.support.gitrepos import Link, Program
+from tests.support.gitservers import git_http
+from tests.support.tools import need
 
 
 def git(place: Place, *arguments: str | Path, **more: str) -> subprocess.CompletedProcess[str]:

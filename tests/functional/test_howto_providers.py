@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from getmodules import SignatureError
-from tests.checkout import DOCS
-from tests.refusals import refusal
-from tests.releases import AUTHOR_ID, RELEASE
+from tests.support.checkout import DOCS
+from tests.support.refusals import refusal
+from tests.support.releases import AUTHOR_ID, RELEASE
 
 PAGE = DOCS / "how-to" / "account-for-provider-hashes.rst"
 

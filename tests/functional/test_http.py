@@ -18,10 +18,10 @@ import pytest
 
 from getmodules import Client, Credential, GetModulesError, Installed, Origin, Secret
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority
-from tests.commandline import Result, call, run
-from tests.fakes import FILES, ZIP, ZIP_H1, ZIP_SHA256, FakePlugin, Recorder, installed_files, zip_of
-from tests.servers import Connection, Received, Server, serving
+from tests.support.certificates import Authority
+from tests.support.commandline import Result, call, run
+from tests.support.fakes import FILES, ZIP, ZIP_H1, ZIP_SHA256, FakePlugin, Recorder, installed_files, zip_of
+from tests.support.servers import Connection, Received, Server, serving
 
 QUICK = NetSettings(
     connect_seconds=5, silence_seconds=5, rate_window_seconds=5, rate_window_bytes=1000, backoff_seconds=0.01

@@ -18,15 +18,15 @@ import pytest
 
 from getmodules import Client, GetModulesError, Limits, Secret
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority
-from tests.commandline import run
-from tests.fakes import FILES, ZIP, Recorder, installed_files
-from tests.hostilehttp import FAULTS, HASTY, PATIENT, TRIES, Fault, head, raw
-from tests.refusals import words_of
-from tests.servers import Answer, Connection, Received, Server, replying, serving
-from tests.snapshots import snapshot
-from tests.stores import nothing_half
-from tests.waiting import wait_until
+from tests.support.certificates import Authority
+from tests.support.commandline import run
+from tests.support.fakes import FILES, ZIP, Recorder, installed_files
+from tests.support.hostilehttp import FAULTS, HASTY, PATIENT, TRIES, Fault, head, raw
+from tests.support.refusals import words_of
+from tests.support.servers import Answer, Connection, Received, Server, replying, serving
+from tests.support.snapshots import snapshot
+from tests.support.stores import nothing_half
+from tests.support.waiting import wait_until
 
 #: A ceiling, for what takes two seconds at most when nothing else runs.
 SECONDS = 30

@@ -17,12 +17,12 @@ import pytest
 
 from getmodules import Client, GetModulesError, Installed, NetworkError
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority
-from tests.commandline import run
-from tests.fakes import FILES, ZIP, ZIP_H1, ZIP_SHA256, installed_files, zip_of
-from tests.nginx import Nginx, nginx, passwords
-from tests.refusals import refusal
-from tests.snapshots import snapshot, write_tree
+from tests.support.certificates import Authority
+from tests.support.commandline import run
+from tests.support.fakes import FILES, ZIP, ZIP_H1, ZIP_SHA256, installed_files, zip_of
+from tests.support.nginx import Nginx, nginx, passwords
+from tests.support.refusals import refusal
+from tests.support.snapshots import snapshot, write_tree
 
 QUICK = NetSettings(connect_seconds=20, silence_seconds=20, backoff_seconds=0.01)
 LARGE = zip_of({"noise": hashlib.shake_256(b"").digest(3 << 20)})

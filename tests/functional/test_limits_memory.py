@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 
 from getmodules import Client, GetModulesError
-from tests import processes
-from tests.archives import END, T, Z, pax, raw_deflate, tar_bytes, zip_bytes
-from tests.security.tars import huge_xz, huge_zstd, zstd_compress
-from tests.security.zips import with_end64
+from tests.support import processes
+from tests.support.archives import END, T, Z, pax, raw_deflate, tar_bytes, zip_bytes
+from tests.support.hostiletars import huge_xz, huge_zstd, zstd_compress
+from tests.support.hostilezips import with_end64
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS and ru_maxrss mean something else there")
 

@@ -28,9 +28,9 @@ from getmodules.testing import (
     provider_package,
     zip_of,
 )
-from tests.certificates import Authority
-from tests.fakes import installed_files
-from tests.snapshots import snapshot
+from tests.support.certificates import Authority
+from tests.support.fakes import installed_files
+from tests.support.snapshots import snapshot
 
 FILES: Mapping[str, str] = {"main.tf": "# main\n" * 1000, "sub/a.tf": "# a\n"}
 QUICK = NetSettings(

@@ -17,12 +17,12 @@ import pytest
 
 from getmodules import Client, GetModulesError, hash_tree
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority
-from tests.dockerregistry import PASSWORD, USER, docker_registry, token_service
-from tests.gotools import need_go
-from tests.servers import free_port, listens
-from tests.snapshots import write_tree
-from tests.waiting import wait_until
+from tests.support.certificates import Authority
+from tests.support.dockerregistry import PASSWORD, USER, docker_registry, token_service
+from tests.support.gotools import need_go
+from tests.support.servers import free_port, listens
+from tests.support.snapshots import write_tree
+from tests.support.waiting import wait_until
 
 FILES = {"main.tf": 'output "hello" {\n  value = "world"\n}\n', "modules/sub/main.tf": "# sub\n"}
 

@@ -29,7 +29,7 @@ from getmodules.providers import (
     write_lock_file,
 )
 from getmodules.providers.lockfile import LOCK_FILE_NAME
-from tests.releases import LINUX, ZIP
+from tests.support.releases import LINUX, ZIP
 
 SECONDS = 120
 VERSION = Version(1, 0, 0)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from getmodules.addresses.versions import Constraint, Version
-from tests.certificates import Authority
-from tests.moduleregistry import MODULE, a_registry
+from tests.support.certificates import Authority
+from tests.support.moduleregistry import MODULE, a_registry
 
 VERSIONS = (
     "0.9.0", "1.0.0-beta", "1.0.0", "1.0.1", "1.1.0-rc.1", "1.1.0", "1.2.0", "1.2.3-beta.2", "1.2.3",

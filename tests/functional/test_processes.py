@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.commandline import COMMAND, PATIENCE, environment
-from tests.fakes import zip_of
-from tests.snapshots import snapshot
+from tests.support.commandline import COMMAND, PATIENCE, environment
+from tests.support.fakes import zip_of
+from tests.support.snapshots import snapshot
 
 #: Enough files that no two of them write in one breath.
 COUNT = 40

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from getmodules.testing import Access, Registry, User, tls_context
-from tests.certificates import Authority
-from tests.commandline import Result, make_slow_plugin, run, run_on_terminal
-from tests.projects import Project
-from tests.snapshots import snapshot
+from tests.support.certificates import Authority
+from tests.support.commandline import Result, make_slow_plugin, run, run_on_terminal
+from tests.support.projects import Project
+from tests.support.snapshots import snapshot
 
 TOKEN = "s3cr3t-t0ken"
 

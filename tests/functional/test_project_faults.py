@@ -15,10 +15,10 @@ import pytest
 
 from getmodules import Client, GetModulesError, hash_tree
 from getmodules.testing import Registry
-from tests import processes
-from tests.commandline import PATIENCE, start, wait_for
-from tests.projects import Project
-from tests.snapshots import snapshot
+from tests.support import processes
+from tests.support.commandline import PATIENCE, start, wait_for
+from tests.support.projects import Project
+from tests.support.snapshots import snapshot
 
 #: Of the places to hit only each n-th, in CI; a prime, so that all kinds of calls get their turn.
 STRIDE = 1 if os.environ.get("GETMODULES_FULL_SWEEP") == "1" else 13

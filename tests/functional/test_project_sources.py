@@ -12,11 +12,11 @@ import pytest
 from getmodules import Client
 from getmodules.net.settings import NetSettings
 from getmodules.project.lockfile import parse_lock
-from tests.certificates import Authority
-from tests.gitrepos import Repository
-from tests.moduleregistry import MODULE, ModuleRegistry, a_registry
-from tests.projects import Project
-from tests.tools import need
+from tests.support.certificates import Authority
+from tests.support.gitrepos import Repository
+from tests.support.moduleregistry import MODULE, ModuleRegistry, a_registry
+from tests.support.projects import Project
+from tests.support.tools import need
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ import pytest
 from getmodules import Client, Inspected, Pushed
 from getmodules.errors import DestinationExistsError
 from getmodules.net.settings import NetSettings
-from tests.dockerregistry import docker_registry as running_docker_registry
-from tests.refusals import refusal
-from tests.snapshots import snapshot, write_tree
-from tests.tools import need
-from tests.unit.oci.repositories import ENVIRON
+from tests.support.dockerregistry import docker_registry as running_docker_registry
+from tests.support.refusals import refusal
+from tests.support.repositories import ENVIRON
+from tests.support.snapshots import snapshot, write_tree
+from tests.support.tools import need
 
 FILES = {"main.tf": "# main\n", "sub/a.tf": "# a\n", "größe.tf": ""}
 

@@ -15,12 +15,12 @@ import pytest
 
 from getmodules import Client, GetModulesError, Installed, Limits
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority
-from tests.commandline import call
-from tests.fakes import Notices
-from tests.gitrepos import Repository
-from tests.gitservers import git_http
-from tests.moduleregistry import (
+from tests.support.certificates import Authority
+from tests.support.commandline import call
+from tests.support.fakes import Notices
+from tests.support.gitrepos import Repository
+from tests.support.gitservers import git_http
+from tests.support.moduleregistry import (
     DESCRIPTION,
     JSON,
     MODULE,
@@ -31,8 +31,8 @@ from tests.moduleregistry import (
     page,
     versions,
 )
-from tests.refusals import words_of
-from tests.snapshots import snapshot
+from tests.support.refusals import words_of
+from tests.support.snapshots import snapshot
 
 TOKEN = "hunter22-t0ken"
 LIST = f"/v1/modules/{MODULE}/versions"

@@ -20,15 +20,15 @@ import pytest
 from getmodules import Client, ConfigError, Digest, DigestMismatchError, GetModulesError, OfflineError
 from getmodules.cache.upkeep import clean
 from getmodules.testing import Package, Registry, image_package, module_package
-from tests.commandline import COMMAND, PATIENCE, Result, environment, run, start
-from tests.fakes import ZIP, ZIP_H1, ZIP_SHA256, Recorder, zip_of
-from tests.processes import ORDINARY, bind_mount, in_mount_namespace, mount_tmpfs
-from tests.refusals import refusal
-from tests.servers import Connection, Received, serving
-from tests.snapshots import snapshot
-from tests.stores import a_home, blobs_of, damage, nothing_half, records_of
-from tests.tools import need
-from tests.waiting import wait_until
+from tests.support.commandline import COMMAND, PATIENCE, Result, environment, run, start
+from tests.support.fakes import ZIP, ZIP_H1, ZIP_SHA256, Recorder, zip_of
+from tests.support.processes import ORDINARY, bind_mount, in_mount_namespace, mount_tmpfs
+from tests.support.refusals import refusal
+from tests.support.servers import Connection, Received, serving
+from tests.support.snapshots import snapshot
+from tests.support.stores import a_home, blobs_of, damage, nothing_half, records_of
+from tests.support.tools import need
+from tests.support.waiting import wait_until
 
 FILES = {"main.tf": "# main\n" * 1000, "sub/a.tf": "# a\n"}
 PROCESSES = 8

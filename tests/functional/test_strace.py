@@ -21,9 +21,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.commandline import COMMAND, PATIENCE, environment
-from tests.snapshots import snapshot, write_tree
-from tests.tools import need
+from tests.support.commandline import COMMAND, PATIENCE, environment
+from tests.support.snapshots import snapshot, write_tree
+from tests.support.tools import need
 
 #: ``--log-cli-level=INFO`` shows the numbers.
 _log = logging.getLogger("tests")

@@ -14,10 +14,10 @@ import pytest
 
 import getmodules
 from getmodules import Client, GetModulesError
-from tests.commandline import COMMAND, PATIENCE, environment
-from tests.fakes import FILES, zip_of
-from tests.processes import bind_mount, in_mount_namespace, mount_tmpfs, run
-from tests.snapshots import snapshot, write_tree
+from tests.support.commandline import COMMAND, PATIENCE, environment
+from tests.support.fakes import FILES, zip_of
+from tests.support.processes import bind_mount, in_mount_namespace, mount_tmpfs, run
+from tests.support.snapshots import snapshot, write_tree
 
 BIG = {**FILES, "big": bytes(range(256)) * 400}
 OLD = {"old.tf": b"# old\n", "sub/old": b"# old\n"}

@@ -14,10 +14,10 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from getmodules import Client, FetchError, InstallError
-from tests.fakes import FILES, zip_of
-from tests.processes import ORDINARY, as_each_user, remove_tree
-from tests.refusals import refusal
-from tests.snapshots import snapshot, write_tree
+from tests.support.fakes import FILES, zip_of
+from tests.support.processes import ORDINARY, as_each_user, remove_tree
+from tests.support.refusals import refusal
+from tests.support.snapshots import snapshot, write_tree
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from hypothesis import assume, example, given, strategies as st
 
 from getmodules import AddressError, ModuleAddress
 from getmodules.util.redact import redact, redact_address
-from tests.refusals import words_of
-from tests.sites import first_party
+from tests.support.refusals import words_of
+from tests.support.sites import first_party
 
 SECRET = "S3cr3t0S3cr3t"
 

@@ -17,8 +17,8 @@ from hypothesis import given, settings, strategies as st
 
 from getmodules import GetModulesError
 from getmodules.api.model import Tree
-from tests.archives import END, T, Z, pax, streamed, tar_bytes, unpack, zip_bytes
-from tests.snapshots import snapshot
+from tests.support.archives import END, T, Z, pax, streamed, tar_bytes, unpack, zip_bytes
+from tests.support.snapshots import snapshot
 
 NAMES = st.lists(
     st.text("abcxyz019-_é", min_size=1, max_size=6).filter(lambda name: name.strip(".")), min_size=1, max_size=3

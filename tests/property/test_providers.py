@@ -20,7 +20,7 @@ from getmodules.providers import (
     parse_lock_file,
     parse_shasums,
 )
-from tests.releases import SHASUMS
+from tests.support.releases import SHASUMS
 
 # ------------------------------------------------------------------------------------------------- merging
 

@@ -19,12 +19,12 @@ from getmodules import (
     UnsafeContentError,
     UnsupportedContentError,
 )
-from tests.archives import Z, zip_bytes
-from tests.refusals import refusal, words_of
-from tests.security import readers
-from tests.security.cases import CANARY, Case, Executable, Wanted
-from tests.security.corpus import CASES
-from tests.snapshots import snapshot
+from tests.support import readers
+from tests.support.archives import Z, zip_bytes
+from tests.support.corpus import CASES
+from tests.support.refusals import refusal, words_of
+from tests.support.securitycases import CANARY, Case, Executable, Wanted
+from tests.support.snapshots import snapshot
 
 #: The slowest of them inflates some 64 MiB.
 SECONDS = 20.0

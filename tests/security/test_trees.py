@@ -14,8 +14,8 @@ import pytest
 
 from getmodules import Client, ContentError, GetModulesError, Limits
 from getmodules.archive.names import FOLDS_NAMES
-from tests.security.cases import CANARY, limit, unsafe
-from tests.snapshots import snapshot
+from tests.support.securitycases import CANARY, limit, unsafe
+from tests.support.snapshots import snapshot
 
 Build = Callable[[Path], object]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import remove_tree
+from tests.support.processes import remove_tree
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from getmodules import errors
 from getmodules.api import hookspecs
 from getmodules.api.limits import Limits
-from tests.checkout import DOCS, PACKAGE, ROOT, TESTS
+from tests.support.checkout import DOCS, PACKAGE, ROOT, TESTS
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 LONGEST = 330

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from getmodules import Client, Context, Evidence, GetModulesError, Origin, Secret
-from tests.fakes import (
+from tests.support.fakes import (
     FILES,
     OTHER_SHA256,
     ZIP,
@@ -24,7 +24,7 @@ from tests.fakes import (
     installed_files,
     members_of,
 )
-from tests.snapshots import snapshot
+from tests.support.snapshots import snapshot
 
 
 def test_one_client_serves_many_threads(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ from getmodules import Client, ConfigError, NotFoundError
 from getmodules.pipeline.batch import Pace
 from getmodules.project.reports import CheckReport, Differences, OutdatedReport
 from getmodules.testing import Registry
-from tests.fakes import Recorder
-from tests.processes import bind_mount, in_mount_namespace
-from tests.projects import Project
-from tests.refusals import refusal
-from tests.snapshots import snapshot
+from tests.support.fakes import Recorder
+from tests.support.processes import bind_mount, in_mount_namespace
+from tests.support.projects import Project
+from tests.support.refusals import refusal
+from tests.support.snapshots import snapshot
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from getmodules import Client, Credential, Origin, hookimpl
 from getmodules.net.settings import NetSettings
 from getmodules.pipeline.batch import Job, install_all
 from getmodules.util.redact import Secret
-from tests.certificates import make_authority
-from tests.fakes import ZIP
-from tests.servers import Connection, Received, serving
+from tests.support.certificates import make_authority
+from tests.support.fakes import ZIP
+from tests.support.servers import Connection, Received, serving
 
 PACKAGES = 4
 PATIENCE = 60

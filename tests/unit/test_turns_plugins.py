@@ -16,7 +16,7 @@ from getmodules.api.model import Layers
 from getmodules.api.ports import Phase
 from getmodules.pipeline.batch import Job, Pace, install_all
 from getmodules.pipeline.operation import SMALL_BYTES
-from tests.fakes import ZIP, FakeGetter, FakePlugin, FakeVerifier, blob
+from tests.support.fakes import ZIP, FakeGetter, FakePlugin, FakeVerifier, blob
 
 PACKAGES = 4
 PATIENCE = 60

@@ -9,7 +9,7 @@ import pytest
 from getmodules import AddressError, Digest
 from getmodules.addresses.core_arguments import Treatment, parse_checksum
 from getmodules.addresses.grammar import parse_query
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 FORMATS = ("tar", "tar.gz", "tgz", "zip")
 HEX = {"md5": "0" * 32, "sha1": "1" * 40, "sha256": "2" * 64, "sha384": "3" * 96, "sha512": "4" * 128}

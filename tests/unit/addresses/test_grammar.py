@@ -7,7 +7,7 @@ import pytest
 from getmodules import AddressError
 from getmodules.addresses.grammar import MAX_LENGTH, clean_subdir, join_subdirs, parse, parse_query
 from getmodules.addresses.types import SourceAddress
-from tests.refusals import refusal, words_of
+from tests.support.refusals import refusal, words_of
 
 
 def _cut(text: str) -> tuple[str | None, str, str, str]:

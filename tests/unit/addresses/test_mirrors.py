@@ -7,8 +7,8 @@ import pytest
 from getmodules import Client, ConfigError, PackageAddress
 from getmodules.addresses.mirrors import Mirrors
 from getmodules.net.settings import NetSettings
-from tests.fakes import FakeGetter, FakePlugin, a_pin, blob, zip_of
-from tests.refusals import refusal, words_of
+from tests.support.fakes import FakeGetter, FakePlugin, a_pin, blob, zip_of
+from tests.support.refusals import refusal, words_of
 
 TABLE = Mirrors.of(
     {

@@ -7,7 +7,7 @@ import pytest
 from getmodules import AddressError
 from getmodules.addresses import url
 from getmodules.addresses.url import check_url
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from getmodules import Client, Gate, hookimpl
 from getmodules.api import hookspecs
 from getmodules.plugins.loader import REQUIRED
-from tests.fakes import FakeCredentials, FakeGetter, FakeVerifier
+from tests.support.fakes import FakeCredentials, FakeGetter, FakeVerifier
 
 HOOKS = {
     "getmodules_detectors": "detectors",

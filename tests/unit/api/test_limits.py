@@ -9,7 +9,7 @@ import pytest
 
 from getmodules import ConfigError, LimitExceededError, Limits
 from getmodules.api.limits import metadata_exceeded
-from tests.refusals import refusal, words_of
+from tests.support.refusals import refusal, words_of
 
 FIELDS = [field.name for field in fields(Limits)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from getmodules import NetworkError
 from getmodules.api.limits import Deadline
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 
 class _Clock:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from getmodules.util.values import FrozenValueError
-from tests.fakes import FakeGetter, blob, client_with, zip_of
+from tests.support.fakes import FakeGetter, blob, client_with, zip_of
 
 
 def test_results_are_frozen_and_have_exactly_the_promised_fields(tmp_path: Path) -> None:

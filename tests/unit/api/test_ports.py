@@ -22,9 +22,9 @@ from getmodules import (
 from getmodules.api.limits import Deadline
 from getmodules.api.ports import NoNetwork
 from getmodules.util.values import FrozenValueError
-from tests.contexts import a_context
-from tests.fakes import FakeGetter, Recorder, client_with, members_of
-from tests.refusals import refusal
+from tests.support.contexts import a_context
+from tests.support.fakes import FakeGetter, Recorder, client_with, members_of
+from tests.support.refusals import refusal
 
 
 def _context(during: Any, tmp_path: Path, **more: Any) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from getmodules.archive.codecs import Codec, codec, decode_all, decode_one, decode_whole
 from getmodules.errors import CorruptArchiveError, LimitExceededError
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 DATA = b"".join(b"line %d\n" % n for n in range(100_000))
 

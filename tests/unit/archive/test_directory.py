@@ -12,8 +12,8 @@ from getmodules.archive.directory import members_of, walk
 from getmodules.errors import FetchError, NotFoundError
 from getmodules.files import opening as below
 from getmodules.files.local import LocalFile, read_file
-from tests.processes import as_each_user
-from tests.refusals import refusal
+from tests.support.processes import as_each_user
+from tests.support.refusals import refusal
 
 
 def test_everything_in_order_and_nothing_through_a_link(tmp_path: Path) -> None:

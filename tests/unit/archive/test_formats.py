@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from getmodules.archive.formats import getmodules_unpackers
-from tests.archives import unpack
-from tests.snapshots import snapshot
-from tests.tools import need
+from tests.support.archives import unpack
+from tests.support.snapshots import snapshot
+from tests.support.tools import need
 
 
 def test_the_table() -> None:

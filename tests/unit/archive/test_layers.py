@@ -12,7 +12,7 @@ from getmodules.api.model import Kind, Member
 from getmodules.archive import layers as layering
 from getmodules.archive.layers import merged
 from getmodules.errors import GetModulesError, LimitExceededError, UnsafeContentError
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 OPAQUE = ".wh..wh..opq"
 

@@ -7,7 +7,7 @@ import pytest
 from getmodules.api.model import Kind
 from getmodules.archive.links import LinkWalk
 from getmodules.errors import UnsafeContentError
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 KINDS = {"d": Kind.DIRECTORY, "d/e": Kind.DIRECTORY, "d/e/f": Kind.FILE, "g": Kind.FILE}
 

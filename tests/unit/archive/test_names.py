@@ -5,7 +5,7 @@ import pytest
 from getmodules.api.limits import Limits
 from getmodules.archive.names import NameBook, decode_name, member_path
 from getmodules.errors import LimitExceededError, UnsafeContentError
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 
 @pytest.mark.parametrize(

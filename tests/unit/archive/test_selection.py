@@ -4,7 +4,7 @@ import pytest
 
 from getmodules.archive.selection import Selection
 from getmodules.errors import SubdirectoryNotFoundError
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 
 def offered(subdir: str, *paths: str) -> Selection:

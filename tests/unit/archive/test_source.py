@@ -7,8 +7,8 @@ import pytest
 from getmodules.api.model import Archive
 from getmodules.archive.source import Window, opened, pieces
 from getmodules.errors import CorruptArchiveError, FetchError
-from tests.archives import spooled
-from tests.refusals import refusal
+from tests.support.archives import spooled
+from tests.support.refusals import refusal
 
 DATA = bytes(range(256)) * 12_000
 

@@ -17,8 +17,8 @@ from getmodules.errors import (
     UnsafeContentError,
     UnsupportedContentError,
 )
-from tests.archives import END, T, octal, pax, read, refused, tar_bytes, unpack
-from tests.fakes import installed_files
+from tests.support.archives import END, T, octal, pax, read, refused, tar_bytes, unpack
+from tests.support.fakes import installed_files
 
 TEXT = b'variable "x" {}\n' * 40
 AMBIGUOUS = "unsafe-content/ambiguous-archive"

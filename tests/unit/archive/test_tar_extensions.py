@@ -4,8 +4,8 @@ import pytest
 
 from getmodules.archive.tar import Extensions, pax_records
 from getmodules.errors import CorruptArchiveError
-from tests.archives import record
-from tests.refusals import refusal
+from tests.support.archives import record
+from tests.support.refusals import refusal
 
 
 def test_records() -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from getmodules.archive.target_dir import Ground
 from getmodules.errors import InstallError, UnsafeContentError
-from tests.processes import as_each_user
-from tests.refusals import refusal
-from tests.snapshots import snapshot
+from tests.support.processes import as_each_user
+from tests.support.refusals import refusal
+from tests.support.snapshots import snapshot
 
 
 @pytest.fixture(params=["descriptor", "path"])

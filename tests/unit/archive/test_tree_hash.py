@@ -11,7 +11,7 @@ import pytest
 
 from getmodules.archive.tree_hash import h1
 from getmodules.errors import ContentError
-from tests.checkout import CASES
+from tests.support.checkout import CASES
 
 VECTORS = json.loads((CASES / "h1.json").read_text())
 

@@ -25,11 +25,11 @@ from getmodules.errors import (
     SubdirectoryNotFoundError,
     UnsafeContentError,
 )
-from tests.contexts import a_context
-from tests.fakes import Notices
-from tests.processes import as_each_user
-from tests.refusals import refusal
-from tests.snapshots import snapshot
+from tests.support.contexts import a_context
+from tests.support.fakes import Notices
+from tests.support.processes import as_each_user
+from tests.support.refusals import refusal
+from tests.support.snapshots import snapshot
 
 
 def file(name: str, data: bytes = b"hello", **more: Any) -> Member:

@@ -10,8 +10,8 @@ from getmodules.archive.selection import Outlet
 from getmodules.archive.write_thread import WriteThread
 from getmodules.archive.writer import Place
 from getmodules.errors import LimitExceededError
-from tests.contexts import a_context
-from tests.refusals import refusal
+from tests.support.contexts import a_context
+from tests.support.refusals import refusal
 
 
 def a_place(tmp_path: Path, packed: int | None = None, **limits: int) -> Place:

@@ -8,7 +8,7 @@ import pytest
 
 from getmodules.archive.writer import FileSink
 from getmodules.errors import InstallError
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 
 def test_the_same_bytes_go_everywhere(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from getmodules.errors import (
     UnsafeContentError,
     UnsupportedContentError,
 )
-from tests.archives import Z, extra_field, raw_deflate, read, refused, streamed, unicode_path, unpack, zip_bytes
-from tests.fakes import installed_files
+from tests.support.archives import Z, extra_field, raw_deflate, read, refused, streamed, unicode_path, unpack, zip_bytes
+from tests.support.fakes import installed_files
 
 TEXT = b'variable "x" {}\n' * 40
 LARGE = b"".join(b"%d\n" % n for n in range(400_000))

@@ -12,8 +12,8 @@ import pytest
 from getmodules.archive.source import Window
 from getmodules.archive.zip import extra_fields, read_directory
 from getmodules.errors import CorruptArchiveError, GetModulesError, LimitExceededError, UnsafeContentError
-from tests.archives import Z, extra_field, refused, zip_bytes
-from tests.refusals import refusal
+from tests.support.archives import Z, extra_field, refused, zip_bytes
+from tests.support.refusals import refusal
 
 MANY = 70_000
 

@@ -12,9 +12,9 @@ from getmodules import Digest
 from getmodules.api.model import FEW_BYTES
 from getmodules.cache.blobs import Blobs
 from getmodules.files.locking import Lock, try_lock
-from tests.processes import bind_mount, in_mount_namespace
-from tests.snapshots import snapshot
-from tests.stores import a_home, damage, keep, path_of
+from tests.support.processes import bind_mount, in_mount_namespace
+from tests.support.snapshots import snapshot
+from tests.support.stores import a_home, damage, keep, path_of
 
 CONTENT = b"content " * 1000
 

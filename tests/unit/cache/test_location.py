@@ -11,10 +11,10 @@ import pytest
 
 from getmodules import ConfigError
 from getmodules.cache.location import directory_from, open_home
-from tests.processes import ORDINARY, as_each_user, in_mount_namespace, mount_tmpfs
-from tests.refusals import refusal
-from tests.snapshots import snapshot
-from tests.stores import a_home, a_visit, keep
+from tests.support.processes import ORDINARY, as_each_user, in_mount_namespace, mount_tmpfs
+from tests.support.refusals import refusal
+from tests.support.snapshots import snapshot
+from tests.support.stores import a_home, a_visit, keep
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="of this platform")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from getmodules.cache.location import listing, put, room
-from tests.snapshots import snapshot
+from tests.support.snapshots import snapshot
 
 
 def test_put_and_listed(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from getmodules.cache import locks as claims
 from getmodules.cache.locks import attempt, claim_name, claimed
 from getmodules.files.locking import Lock
-from tests import processes
+from tests.support import processes
 
 
 def no_wait(first: bool) -> None:

@@ -13,7 +13,7 @@ import pytest
 from getmodules import Digest
 from getmodules.cache.records import Brought, PinRecord, Records, RefRecord
 from getmodules.util.values import replace
-from tests.snapshots import snapshot
+from tests.support.snapshots import snapshot
 
 ADDRESS = "https://ada:s3cr3t@h.example/p.zip?checksum=sha256:00"
 PIN = PinRecord(

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from getmodules import Context, Limits, NetworkError
-from tests.fakes import FakeGetter, a_pin, client_with, members_of
-from tests.refusals import refusal
-from tests.stores import caching_client, nothing_half
+from tests.support.fakes import FakeGetter, a_pin, client_with, members_of
+from tests.support.refusals import refusal
+from tests.support.stores import caching_client, nothing_half
 
 
 def test_a_getter_works_in_its_workshop_and_is_alone_there(tmp_path: Path) -> None:

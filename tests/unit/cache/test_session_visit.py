@@ -16,11 +16,11 @@ from getmodules.cache.records import PinRecord, RefRecord
 from getmodules.cache.session import Trouble, Visit
 from getmodules.cache.upkeep import clean
 from getmodules.files.private import PrivateDirectories
-from tests.contexts import a_context
-from tests.fakes import Recorder
-from tests.processes import as_each_user, in_mount_namespace, mount_tmpfs
-from tests.snapshots import snapshot
-from tests.stores import a_home, a_visit, blobs_of, damage, keep, nothing_half, path_of
+from tests.support.contexts import a_context
+from tests.support.fakes import Recorder
+from tests.support.processes import as_each_user, in_mount_namespace, mount_tmpfs
+from tests.support.snapshots import snapshot
+from tests.support.stores import a_home, a_visit, blobs_of, damage, keep, nothing_half, path_of
 
 CONTENT = b"content " * 1000
 DIGEST = Digest.of(CONTENT)

@@ -15,11 +15,11 @@ from getmodules.cache.records import PinRecord, RefRecord
 from getmodules.cache.upkeep import clean, info, prune, verify
 from getmodules.errors import InstallError
 from getmodules.files.private import PrivateDirectory
-from tests.contexts import a_context
-from tests.processes import bind_mount, in_mount_namespace
-from tests.refusals import refusal
-from tests.snapshots import snapshot
-from tests.stores import a_home, a_visit, blobs_of, damage, keep, nothing_half, path_of, records_of
+from tests.support.contexts import a_context
+from tests.support.processes import bind_mount, in_mount_namespace
+from tests.support.refusals import refusal
+from tests.support.snapshots import snapshot
+from tests.support.stores import a_home, a_visit, blobs_of, damage, keep, nothing_half, path_of, records_of
 
 DAY = 86_400
 

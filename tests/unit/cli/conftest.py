@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes import FILES, zip_of
-from tests.projects import Project
-from tests.snapshots import write_tree
+from tests.support.fakes import FILES, zip_of
+from tests.support.projects import Project
+from tests.support.snapshots import write_tree
 
 
 @pytest.fixture

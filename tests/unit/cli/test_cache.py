@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from getmodules import Digest
-from tests.commandline import Result, call
-from tests.snapshots import snapshot
-from tests.stores import blobs_of, damage, keep, path_of
+from tests.support.commandline import Result, call
+from tests.support.snapshots import snapshot
+from tests.support.stores import blobs_of, damage, keep, path_of
 
 
 @pytest.fixture

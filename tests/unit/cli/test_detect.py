@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commandline import call
+from tests.support.commandline import call
 
 
 def test_the_canonical_address() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import getmodules
-from tests.commandline import call
-from tests.fakes import FILES, zip_of
-from tests.snapshots import snapshot
+from tests.support.commandline import call
+from tests.support.fakes import FILES, zip_of
+from tests.support.snapshots import snapshot
 
 DIGEST = f"sha256:{hashlib.sha256(zip_of()).hexdigest()}"
 MD5 = f"md5:{hashlib.md5(zip_of()).hexdigest()}"

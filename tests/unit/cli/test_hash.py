@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import getmodules
-from tests.commandline import call
-from tests.fakes import zip_of
+from tests.support.commandline import call
+from tests.support.fakes import zip_of
 
 ZH = f"zh:{hashlib.sha256(zip_of()).hexdigest()}"
 

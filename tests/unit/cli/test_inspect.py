@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from getmodules.testing import Registry, artifact, index_package, module_package
-from tests.commandline import call
+from tests.support.commandline import call
 
 SIGNATURE = "application/vnd.example.signature"
 

@@ -10,7 +10,7 @@ import pytest
 
 from getmodules.cli import interrupt as subject
 from getmodules.cli.interrupt import Interrupted
-from tests import processes
+from tests.support import processes
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 each_signal = pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.commandline import call
-from tests.projects import Project
+from tests.support.commandline import call
+from tests.support.projects import Project
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from getmodules.testing import Access, Registry, User
-from tests.commandline import Result, call
+from tests.support.commandline import Result, call
 
 PASSWORD = "s3cr3t-p4ss"
 

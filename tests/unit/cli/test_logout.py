@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commandline import Result, call
+from tests.support.commandline import Result, call
 
 ENTRY = {"auth": "YWRhOnMzY3IzdA=="}
 

@@ -13,7 +13,7 @@ import pytest
 from getmodules.cli import main as subject
 from getmodules.cli.render import Console
 from getmodules.version import VERSION
-from tests.commandline import call
+from tests.support.commandline import call
 
 
 def test_help_says_what_it_is_and_names_each_command() -> None:

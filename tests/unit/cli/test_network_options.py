@@ -12,9 +12,9 @@ from getmodules.cli.options import Parser, add_network
 from getmodules.cli.render import Console
 from getmodules.errors import ConfigError
 from getmodules.net.settings import NetSettings
-from tests.certificates import Authority
-from tests.commandline import call
-from tests.refusals import refusal
+from tests.support.certificates import Authority
+from tests.support.commandline import call
+from tests.support.refusals import refusal
 
 
 def _options(*argv: str) -> argparse.Namespace:
@@ -129,7 +129,7 @@ def _locked(authority: Authority, directory: Path) -> Path:
     """The client's certificate with an encrypted key: OpenSSL would ask for its password on a terminal."""
     import subprocess
 
-    from tests.tools import need
+    from tests.support.tools import need
 
     key = subprocess.run(
         [need("openssl"), "pkey", "-in", authority.client, "-aes128", "-passout", "pass:locked"],

@@ -10,8 +10,8 @@ from getmodules.cli.options import Parser, add_headers
 from getmodules.cli.render import Console
 from getmodules.errors import ConfigError
 from getmodules.net.settings import NetSettings
-from tests.commandline import call
-from tests.refusals import refusal, words_of
+from tests.support.commandline import call
+from tests.support.refusals import refusal, words_of
 
 ENVIRON = {"TOKEN": "s3cr3t", "LINE": "s3cr3t\n", "EMPTY": "", "BLANK": " ", "BAD": "s3c\nr3t", "ODD": "s3crét"}
 

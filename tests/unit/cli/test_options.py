@@ -15,7 +15,7 @@ from getmodules.api.limits import Limits
 from getmodules.cli import options as subject
 from getmodules.cli.render import Console
 from getmodules.errors import ConfigError
-from tests.commandline import call
+from tests.support.commandline import call
 
 
 def _parser() -> subject.Parser:

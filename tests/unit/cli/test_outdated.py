@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from getmodules.testing import Registry
-from tests.commandline import call
-from tests.projects import Project
+from tests.support.commandline import call
+from tests.support.projects import Project
 
 
 def test_what_is_told(project: Project) -> None:

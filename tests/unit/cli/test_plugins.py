@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.commandline import Result, call, make_plugin
+from tests.support.commandline import Result, call, make_plugin
 
 GETTER = """
 from getmodules import hookimpl

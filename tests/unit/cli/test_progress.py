@@ -14,7 +14,7 @@ from getmodules import Client, Phase, Progress
 from getmodules.cli import interrupt, progress as subject
 from getmodules.cli.render import Console, cells
 from getmodules.errors import ConfigError, PluginContractError
-from tests.commandline import Terminal, call, make_plugin
+from tests.support.commandline import Terminal, call, make_plugin
 
 PACKAGE = "https://example.com/a/b/vpc.zip"
 

@@ -12,7 +12,7 @@ from getmodules.cli import project as subject
 from getmodules.cli.options import Parser
 from getmodules.cli.render import Console
 from getmodules.pipeline.batch import Failure
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 
 def _options(*argv: str) -> argparse.Namespace:

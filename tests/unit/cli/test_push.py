@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commandline import call
+from tests.support.commandline import call
 
 ADDRESS = "oci-layout::./registry?tag=1.0.0"
 

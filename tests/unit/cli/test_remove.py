@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.commandline import call
-from tests.projects import Project
+from tests.support.commandline import call
+from tests.support.projects import Project
 
 
 def test_removing(project: Project) -> None:

@@ -15,7 +15,7 @@ import pytest
 from getmodules.cli import render as subject
 from getmodules.cli.render import Console, OutputError, ReaderGoneError
 from getmodules.errors import ConfigError, NotFoundError
-from tests.commandline import Terminal
+from tests.support.commandline import Terminal
 
 
 class Broken(io.StringIO):

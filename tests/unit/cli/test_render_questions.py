@@ -11,8 +11,8 @@ import pytest
 
 from getmodules.cli.render import Console
 from getmodules.errors import ConfigError
-from tests.commandline import Terminal
-from tests.refusals import refusal, words_of
+from tests.support.commandline import Terminal
+from tests.support.refusals import refusal, words_of
 
 
 def console(stdin: io.StringIO | None, stderr: io.StringIO | None = None) -> Console:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from tests.commandline import call
-from tests.fakes import zip_of
+from tests.support.commandline import call
+from tests.support.fakes import zip_of
 
 DIGEST = f"sha256:{hashlib.sha256(zip_of()).hexdigest()}"
 

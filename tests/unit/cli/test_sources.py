@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.commandline import call
+from tests.support.commandline import call
 
 
 def test_each_source_has_its_line_in_order() -> None:

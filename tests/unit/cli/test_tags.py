@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.commandline import call
+from tests.support.commandline import call
 
 
 def test_one_a_line_or_as_json(here: Path) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.commandline import call
-from tests.projects import Project
+from tests.support.commandline import call
+from tests.support.projects import Project
 
 
 def test_packages_and_modules(project: Project) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.commandline import call
-from tests.projects import Project
+from tests.support.commandline import call
+from tests.support.projects import Project
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from getmodules.errors import ConfigError
 from getmodules.files.durable import read_user_file
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 
 def test_what_is_in_it(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from getmodules.errors import FetchError, NotFoundError
 from getmodules.files.local import CHUNK, LocalFile, read_file, reopened, unreadable
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 DATA = bytes(range(256)) * 2048
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from getmodules.files.locking import Lock, try_lock
-from tests import processes
+from tests.support import processes
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from getmodules.errors import InstallError
 from getmodules.files import private as privatedir
 from getmodules.files.locking import Lock, try_lock
 from getmodules.files.private import LOCK_NAME, PrivateDirectory, Sweeper
-from tests import processes
-from tests.processes import as_each_user
-from tests.snapshots import snapshot
+from tests.support import processes
+from tests.support.processes import as_each_user
+from tests.support.snapshots import snapshot
 
 DEAD = ".getmodules-0123456789abcdef"
 

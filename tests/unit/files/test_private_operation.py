@@ -15,7 +15,7 @@ import pytest
 
 import getmodules
 from getmodules.files.private import LOCK_NAME, PrivateDirectories, PrivateDirectory
-from tests import processes
+from tests.support import processes
 
 INTERRUPTED = 5
 

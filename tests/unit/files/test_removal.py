@@ -9,9 +9,9 @@ import pytest
 
 from getmodules.files import removal
 from getmodules.files.removal import remove_contents, remove_entries
-from tests import processes
-from tests.processes import as_each_user, bind_mount, in_mount_namespace
-from tests.snapshots import snapshot
+from tests.support import processes
+from tests.support.processes import as_each_user, bind_mount, in_mount_namespace
+from tests.support.snapshots import snapshot
 
 
 def deep(where: Path, levels: int) -> None:
@@ -134,7 +134,7 @@ def test_a_mount_below_is_left_alone_and_reported(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what somebody else owns")
 def test_what_somebody_else_owns_is_reported_and_the_rest_goes(place: Path) -> None:
-    from tests import processes
+    from tests.support import processes
 
     private = place / "private"
     foreign = private / "foreign"

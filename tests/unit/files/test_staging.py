@@ -19,9 +19,9 @@ from getmodules.files.os_errors import translated
 from getmodules.files.private import PrivateDirectories, Sweeper
 from getmodules.files.staging import Staging
 from getmodules.files.syscalls import exchange
-from tests import processes
-from tests.processes import as_each_user, bind_mount, in_mount_namespace, mount_tmpfs
-from tests.snapshots import snapshot
+from tests.support import processes
+from tests.support.processes import as_each_user, bind_mount, in_mount_namespace, mount_tmpfs
+from tests.support.snapshots import snapshot
 
 # What is imported late, is so now: a fault must hit the work of a child, not the loading of its modules.
 for late in ("ctypes", "fcntl", "pwd"):

@@ -9,8 +9,8 @@ import pytest
 
 from getmodules.errors import DestinationExistsError, InstallError
 from getmodules.files.staging import Destination
-from tests.processes import as_each_user, bind_mount, in_mount_namespace
-from tests.snapshots import snapshot
+from tests.support.processes import as_each_user, bind_mount, in_mount_namespace
+from tests.support.snapshots import snapshot
 
 
 def check(dest: Path, *, force: bool = False, source_root: Path | None = None) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from getmodules.files import syscalls
 from getmodules.files.syscalls import exchange, sync_filesystem
-from tests.snapshots import snapshot
+from tests.support.snapshots import snapshot
 
 
 def test_exchange_swaps_two_directories(tmp_path: Path) -> None:

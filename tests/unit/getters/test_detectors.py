@@ -6,7 +6,7 @@ import pytest
 
 from getmodules import AddressError, Shorthand
 from getmodules.getters.detectors import Forge, ScpForm
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 GITHUB = Forge("github", "github.com")
 GITLAB = Forge("gitlab", "gitlab.com", subgroups=True)

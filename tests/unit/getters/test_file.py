@@ -21,11 +21,11 @@ from getmodules import (
 )
 from getmodules.files.private import PrivateDirectory
 from getmodules.getters.file import PathDetector
-from tests.fakes import FILES, OTHER_SHA256, ZIP, ZIP_SHA256, installed_files
-from tests.gitplaces import Notices
-from tests.refusals import refusal
-from tests.sites import first_party
-from tests.snapshots import snapshot, write_tree
+from tests.support.fakes import FILES, OTHER_SHA256, ZIP, ZIP_SHA256, installed_files
+from tests.support.gitplaces import Notices
+from tests.support.refusals import refusal
+from tests.support.sites import first_party
+from tests.support.snapshots import snapshot, write_tree
 
 
 @pytest.fixture

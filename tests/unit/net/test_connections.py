@@ -14,10 +14,10 @@ from getmodules.errors import GetModulesError, NetworkError, NotFoundError
 from getmodules.net.session import Call
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.testing import Registry
-from tests.certificates import make_authority
-from tests.contexts import a_context
-from tests.refusals import refusal
-from tests.servers import Connection, Received, replying, serving
+from tests.support.certificates import make_authority
+from tests.support.contexts import a_context
+from tests.support.refusals import refusal
+from tests.support.servers import Connection, Received, replying, serving
 
 
 class RefusedError(GetModulesError):

@@ -11,10 +11,10 @@ import pytest
 from getmodules.errors import NetworkError
 from getmodules.net.session import Call
 from getmodules.net.settings import ClientNetwork, NetSettings
-from tests.certificates import Authority
-from tests.contexts import a_context
-from tests.refusals import refusal
-from tests.servers import Answer, Connection, Received, Server, serving
+from tests.support.certificates import Authority
+from tests.support.contexts import a_context
+from tests.support.refusals import refusal
+from tests.support.servers import Answer, Connection, Received, Server, serving
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import requests
 import urllib3
 
 from getmodules.net.failures import broken_body, failure
-from tests.refusals import words_of
+from tests.support.refusals import words_of
 
 
 def caused(outer: BaseException, cause: BaseException) -> BaseException:

@@ -8,7 +8,7 @@ import pytest
 
 from getmodules.errors import ConfigError
 from getmodules.net.proxies import authorization, usable
-from tests.refusals import refusal, words_of
+from tests.support.refusals import refusal, words_of
 
 
 @pytest.mark.parametrize(

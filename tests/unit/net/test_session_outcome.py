@@ -20,8 +20,8 @@ from getmodules.errors import (
 from getmodules.net.session import TRANSIENT, body_text, failed, http_date, retry_after
 from getmodules.net.settings import NetSettings
 from getmodules.net.wire import Answer, Wire
-from tests.contexts import a_context
-from tests.servers import serving
+from tests.support.contexts import a_context
+from tests.support.servers import serving
 
 
 @contextmanager

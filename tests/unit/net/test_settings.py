@@ -6,7 +6,7 @@ import pytest
 
 from getmodules.errors import ConfigError
 from getmodules.net.settings import NetSettings, shortest
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 
 @pytest.mark.parametrize(

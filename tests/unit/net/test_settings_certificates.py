@@ -11,11 +11,11 @@ import pytest
 from getmodules.errors import ConfigError
 from getmodules.net.session import Call
 from getmodules.net.settings import ClientNetwork, NetSettings, unusable_file
-from tests.certificates import Authority
-from tests.contexts import a_context
-from tests.refusals import refusal
-from tests.servers import serving
-from tests.tools import need
+from tests.support.certificates import Authority
+from tests.support.contexts import a_context
+from tests.support.refusals import refusal
+from tests.support.servers import serving
+from tests.support.tools import need
 
 
 def settings(authority: Authority, **more: Any) -> NetSettings:

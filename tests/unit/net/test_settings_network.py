@@ -13,8 +13,8 @@ import pytest
 from getmodules.api.ports import Context
 from getmodules.net.session import Call
 from getmodules.net.settings import ClientNetwork, NetSettings
-from tests.contexts import a_context
-from tests.servers import replying, serving
+from tests.support.contexts import a_context
+from tests.support.servers import replying, serving
 
 
 @pytest.fixture

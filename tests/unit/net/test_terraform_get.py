@@ -8,7 +8,7 @@ import pytest
 
 from getmodules import UnsafeContentError
 from getmodules.net.terraform_get import PAGE_BYTES, absolute, location_in_page
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 META = '<meta name="terraform-get" content="git::https://h/r?ref=v1">'
 FOUND = "git::https://h/r?ref=v1"

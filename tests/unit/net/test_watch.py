@@ -12,8 +12,8 @@ from getmodules.api.limits import Deadline
 from getmodules.net import watch as watching
 from getmodules.net.settings import NetSettings
 from getmodules.net.watch import Guardian, Watch
-from tests.contexts import a_context
-from tests.waiting import wait_until
+from tests.support.contexts import a_context
+from tests.support.waiting import wait_until
 
 SETTINGS = NetSettings(connect_seconds=1, silence_seconds=2, rate_window_seconds=10, rate_window_bytes=1000)
 

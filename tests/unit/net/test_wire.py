@@ -13,9 +13,9 @@ from getmodules.api.limits import Deadline
 from getmodules.errors import GetModulesError
 from getmodules.net.settings import NetSettings
 from getmodules.net.wire import Wire
-from tests.contexts import a_context
-from tests.servers import Answer, Connection, Received, serving, silent
-from tests.waiting import wait_until
+from tests.support.contexts import a_context
+from tests.support.servers import Answer, Connection, Received, serving, silent
+from tests.support.waiting import wait_until
 
 #: Patient enough for a busy machine, impatient enough for a test.
 QUICK = NetSettings(

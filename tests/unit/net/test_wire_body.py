@@ -16,9 +16,9 @@ from getmodules.errors import FetchError, NetworkError
 from getmodules.net.session import Call
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.net.wire import SizedBody
-from tests.contexts import a_context
-from tests.refusals import refusal
-from tests.servers import serving
+from tests.support.contexts import a_context
+from tests.support.refusals import refusal
+from tests.support.servers import serving
 
 IMPATIENT = NetSettings(
     connect_seconds=0.2, silence_seconds=0.3, rate_window_seconds=0.8, rate_window_bytes=100, tries=1

@@ -16,10 +16,10 @@ import pytest
 from getmodules.errors import AuthenticationError, ConfigError, FetchError, GetModulesError, NetworkError
 from getmodules.net.session import Call
 from getmodules.net.settings import ClientNetwork, NetSettings
-from tests.certificates import Authority
-from tests.contexts import a_context
-from tests.refusals import refusal, words_of
-from tests.servers import Answer, Connection, Received, Server, replying, serving
+from tests.support.certificates import Authority
+from tests.support.contexts import a_context
+from tests.support.refusals import refusal, words_of
+from tests.support.servers import Answer, Connection, Received, Server, replying, serving
 
 GRANTED = "Basic " + base64.b64encode(b"ada:hunter2").decode()
 

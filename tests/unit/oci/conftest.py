@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from getmodules.api.ports import Context
-from tests.contexts import a_context
-from tests.unit.oci.layouts import HandMade
+from tests.support.contexts import a_context
+from tests.support.layouts import HandMade
 
 
 @pytest.fixture

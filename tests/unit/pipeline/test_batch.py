@@ -18,8 +18,8 @@ from getmodules.errors import InstallError, NotFoundError
 from getmodules.pipeline.batch import Job, Outcome, Pace, ask_all, install_all, resolve_all
 from getmodules.pipeline.gates import of_expectation
 from getmodules.pipeline.operation import Means
-from tests.fakes import SUB_H1, ZIP, ZIP_H1, FakeGetter, a_pin, blob, client_with, installed_files, zip_of
-from tests.stores import a_home
+from tests.support.fakes import SUB_H1, ZIP, ZIP_H1, FakeGetter, a_pin, blob, client_with, installed_files, zip_of
+from tests.support.stores import a_home
 
 #: Nothing here takes long; what never ends is to fail, whatever the machine does besides.
 PATIENCE = 60

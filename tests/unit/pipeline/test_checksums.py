@@ -6,7 +6,7 @@ import pytest
 
 from getmodules import Digest, VerificationError
 from getmodules.pipeline.checksums import checksum_for
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 MD5, SHA1, SHA256, SHA512 = "a" * 32, "b" * 40, "c" * 64, "d" * 128
 OTHER = "e" * 64

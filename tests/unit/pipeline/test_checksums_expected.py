@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from getmodules import Client, Elsewhere, GetModulesError, NotFoundError, Pin
-from tests.fakes import (
+from tests.support.fakes import (
     OTHER_SHA256,
     ZIP,
     ZIP_SHA256,

@@ -15,9 +15,9 @@ from getmodules import AddressError, Client, GetModulesError, UnknownSchemeError
 from getmodules.addresses.url import check_url
 from getmodules.api.ports import Shorthand
 from getmodules.pipeline.detect import MAX_ROUNDS, detect_elsewhere
-from tests.checkout import CASES
-from tests.refusals import refusal, words_of
-from tests.sites import NO_STRANGERS, first_party
+from tests.support.checkout import CASES
+from tests.support.refusals import refusal, words_of
+from tests.support.sites import NO_STRANGERS, first_party
 
 SHA256 = "0123456789abcdef" * 4
 

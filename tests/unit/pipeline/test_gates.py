@@ -9,7 +9,7 @@ import pytest
 
 from getmodules import Digest, GetModulesError, SignatureError
 from getmodules.api.model import Gate
-from tests.fakes import (
+from tests.support.fakes import (
     OTHER_SHA256,
     SUB_H1,
     ZIP,
@@ -22,7 +22,7 @@ from tests.fakes import (
     client_with,
     members_of,
 )
-from tests.snapshots import snapshot
+from tests.support.snapshots import snapshot
 
 
 def test_demands_at_each_gate_become_evidence(tmp_path: Path) -> None:

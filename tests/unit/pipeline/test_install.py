@@ -16,7 +16,7 @@ from getmodules.api.ports import Progress
 from getmodules.pipeline.gates import of_expectation
 from getmodules.pipeline.install import install, install_each
 from getmodules.pipeline.operation import Means
-from tests.fakes import (
+from tests.support.fakes import (
     FILES,
     SUB_H1,
     ZIP,

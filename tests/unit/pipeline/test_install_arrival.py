@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from getmodules import Blob, Digest, GetModulesError
-from tests.fakes import ZIP, ZIP_H1, ZIP_SHA256, FakeGetter, Recorder, a_pin, blob
-from tests.stores import blobs_of, caching_client, nothing_half
+from tests.support.fakes import ZIP, ZIP_H1, ZIP_SHA256, FakeGetter, Recorder, a_pin, blob
+from tests.support.stores import blobs_of, caching_client, nothing_half
 
 PATIENCE = 60
 

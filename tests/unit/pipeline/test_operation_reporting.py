@@ -12,7 +12,7 @@ import pytest
 from getmodules import Context, Phase, Progress
 from getmodules.pipeline.operation import Reporting
 from getmodules.turns import Turns
-from tests.fakes import FakeGetter, Recorder, client_with, members_of
+from tests.support.fakes import FakeGetter, Recorder, client_with, members_of
 
 
 class _EnoughError(Exception):

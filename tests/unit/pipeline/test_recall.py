@@ -17,7 +17,7 @@ from getmodules.api.ports import Context
 from getmodules.cache.records import PROOF_BYTES, Brought, PinRecord, Records
 from getmodules.errors import OfflineError, PluginContractError, VerificationError
 from getmodules.testing import tar_of
-from tests.fakes import (
+from tests.support.fakes import (
     FILES,
     ZIP,
     ZIP_H1,
@@ -31,9 +31,9 @@ from tests.fakes import (
     routes,
     zip_of,
 )
-from tests.refusals import refusal
-from tests.snapshots import snapshot
-from tests.stores import blobs_of, caching_client, damage, nothing_half, path_of, records_of
+from tests.support.refusals import refusal
+from tests.support.snapshots import snapshot
+from tests.support.stores import blobs_of, caching_client, damage, nothing_half, path_of, records_of
 
 OTHER = zip_of({"other.tf": b"# other\n"})
 

@@ -13,8 +13,8 @@ import pytest
 from getmodules import Blob, CorruptArchiveError, Gate, GetModulesError, Limits
 from getmodules.api.model import Layers
 from getmodules.testing import tar_of
-from tests.fakes import ZIP, ZIP_H1, FakeGetter, FakeVerifier, blob, client_with, installed_files, members_of
-from tests.refusals import refusal
+from tests.support.fakes import ZIP, ZIP_H1, FakeGetter, FakeVerifier, blob, client_with, installed_files, members_of
+from tests.support.refusals import refusal
 
 
 def test_a_single_file_becomes_a_directory_with_that_file(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from getmodules import (
     UnsafeContentError,
 )
 from getmodules.api.model import Shape
-from tests.fakes import (
+from tests.support.fakes import (
     OTHER_SHA256,
     ZIP,
     ZIP_H1,
@@ -31,7 +31,7 @@ from tests.fakes import (
     members_of,
     routes,
 )
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 
 @pytest.mark.parametrize("by", ["resolve", "fetch"])

@@ -7,7 +7,7 @@ import pytest
 from getmodules import Client, ConfigError, Limits
 from getmodules.pipeline.settings import limits_from, registry_from, selection_from
 from getmodules.plugins.loader import Selection
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from getmodules import Blob, Digest, GetModulesError, Limits
 from getmodules.api.model import FEW_BYTES
 from getmodules.files.download_file import Arriving
 from getmodules.pipeline.spool import spool
-from tests.contexts import a_context
-from tests.fakes import ZIP, FakeGetter, client_with
+from tests.support.contexts import a_context
+from tests.support.fakes import ZIP, FakeGetter, client_with
 
 
 def test_the_deadline_ends_a_download_that_goes_on_for_ever(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from getmodules import (
     Secret,
 )
 from getmodules.plugins.adapters import first_credential
-from tests.fakes import (
+from tests.support.fakes import (
     OTHER_SHA256,
     ZIP,
     FakeCredentials,
@@ -29,7 +29,7 @@ from tests.fakes import (
     client_with,
     members_of,
 )
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 
 def test_credentials_reach_a_getter_for_the_origin_that_they_are_for(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ class _Sink:
 
 
 def _with_sink(opened: Any) -> Any:
-    from tests.fakes import FakePlugin
+    from tests.support.fakes import FakePlugin
 
     plugin = FakePlugin(progress=[_Sink(opened)])
     return Client(plugins=[plugin], environ={"GETMODULES_PLUGINS": ""}).catalog

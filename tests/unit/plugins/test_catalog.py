@@ -9,10 +9,10 @@ import pytest
 
 from getmodules import Client, PluginConflictError, UnknownSchemeError, hookimpl
 from getmodules.plugins.catalog import KNOWN_DISTRIBUTIONS
-from tests.checkout import ROOT
-from tests.fakes import FakeGetter
-from tests.refusals import refusal
-from tests.sites import NO_STRANGERS, first_party
+from tests.support.checkout import ROOT
+from tests.support.fakes import FakeGetter
+from tests.support.refusals import refusal
+from tests.support.sites import NO_STRANGERS, first_party
 
 
 class _Format:

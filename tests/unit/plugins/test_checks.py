@@ -12,7 +12,7 @@ from getmodules import Blob, Demand, Digest, Gate, LimitExceededError
 from getmodules.addresses.grammar import parse_query
 from getmodules.addresses.types import Argument, Arguments, PackageAddress
 from getmodules.plugins.checks import bounded_names, is_sound_blob, is_sound_demand, is_url, reads_back
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 SHA256 = "sha256:" + "0" * 64
 

@@ -16,13 +16,9 @@ from getmodules import (
 )
 from getmodules.api.model import Elsewhere, Pin
 from getmodules.plugins.loader import Plugin
-from tests.contexts import a_context
-from tests.fakes import (
-    FakeGetter,
-    client_with,
-    members_of,
-)
-from tests.refusals import refusal
+from tests.support.contexts import a_context
+from tests.support.fakes import FakeGetter, client_with, members_of
+from tests.support.refusals import refusal
 
 
 class _Minimal:

@@ -11,7 +11,7 @@ import pytest
 from getmodules import FetchError, Kind, Member, PluginContractError, VerificationError
 from getmodules.files.local import LocalFile
 from getmodules.plugins.guard import MOST_LISTED, Guard, clean, described
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 GUARD = Guard("acme", "acme-plugin 1.0")
 

@@ -29,10 +29,10 @@ from getmodules import (
 from getmodules.api import hookspecs
 from getmodules.plugins.catalog import build
 from getmodules.plugins.loader import REQUIRED, Plugin, Selection, attributed, load
-from tests.fakes import FakeGetter, client_with, members_of
-from tests.refusals import refusal, words_of
-from tests.sites import NO_STRANGERS, Site, a_site
-from tests.snapshots import snapshot
+from tests.support.fakes import FakeGetter, client_with, members_of
+from tests.support.refusals import refusal, words_of
+from tests.support.sites import NO_STRANGERS, Site, a_site
+from tests.support.snapshots import snapshot
 
 WHO = "acme-plugin 1.0"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from getmodules.testing import Registry
-from tests.projects import Project
+from tests.support.projects import Project
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pytest
 from getmodules import Client, ConfigError, InstallError
 from getmodules.project import destinations as subject
 from getmodules.project.manifest import Manifest, ModuleEntry
-from tests.projects import Project
-from tests.refusals import refusal
-from tests.snapshots import snapshot
+from tests.support.projects import Project
+from tests.support.refusals import refusal
+from tests.support.snapshots import snapshot
 
 
 def _wants(project: Project, **modules: tuple[str, str]) -> None:

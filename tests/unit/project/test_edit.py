@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from getmodules import ConfigError
 from getmodules.project import edit as subject
-from tests.refusals import refusal, words_of
+from tests.support.refusals import refusal, words_of
 
 PATH = Path("/p/getmodules.toml")
 

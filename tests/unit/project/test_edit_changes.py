@@ -10,9 +10,9 @@ import pytest
 from getmodules import ConfigError, InstallError
 from getmodules.project.lockfile import parse_lock
 from getmodules.project.manifest import read_manifest
-from tests.projects import Project
-from tests.refusals import refusal
-from tests.snapshots import snapshot
+from tests.support.projects import Project
+from tests.support.refusals import refusal
+from tests.support.snapshots import snapshot
 
 
 def _locked(project: Project) -> list[str]:

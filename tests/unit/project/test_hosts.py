@@ -11,8 +11,8 @@ from getmodules.addresses.mirrors import Mirrors
 from getmodules.net.settings import NetSettings
 from getmodules.project import hosts as subject
 from getmodules.project.manifest import parse_manifest
-from tests.fakes import Recorder
-from tests.refusals import refusal
+from tests.support.fakes import Recorder
+from tests.support.refusals import refusal
 
 
 def _around(text: str, directory: Path = Path("/p")) -> subject.Surroundings:

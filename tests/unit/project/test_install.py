@@ -27,10 +27,10 @@ from getmodules.project import install as subject
 from getmodules.project.install import Wishes
 from getmodules.project.reports import InstallReport
 from getmodules.testing import Registry
-from tests import processes
-from tests.projects import Project
-from tests.refusals import refusal
-from tests.snapshots import snapshot
+from tests.support import processes
+from tests.support.projects import Project
+from tests.support.refusals import refusal
+from tests.support.snapshots import snapshot
 
 
 def _install(project: Project, *names: str, **wishes: bool) -> InstallReport:

@@ -12,9 +12,9 @@ from getmodules.project.lock import Upgrade
 from getmodules.project.lockfile import parse_lock
 from getmodules.project.reports import CheckReport, LockReport
 from getmodules.testing import Registry
-from tests.projects import Project
-from tests.refusals import refusal
-from tests.snapshots import snapshot
+from tests.support.projects import Project
+from tests.support.refusals import refusal
+from tests.support.snapshots import snapshot
 
 
 def _lock(project: Project, upgrade: Upgrade | None = None) -> LockReport:

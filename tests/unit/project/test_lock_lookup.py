@@ -9,8 +9,8 @@ from getmodules import Elsewhere
 from getmodules.project import lock as subject
 from getmodules.project.lockfile import parse_lock
 from getmodules.project.select import targets
-from tests.fakes import FakeGetter, FakePlugin, a_pin, blob, zip_of
-from tests.projects import Project
+from tests.support.fakes import FakeGetter, FakePlugin, a_pin, blob, zip_of
+from tests.support.projects import Project
 
 
 def _targets(project: Project) -> dict[str, Any]:

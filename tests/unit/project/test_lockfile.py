@@ -9,7 +9,7 @@ import pytest
 from getmodules import ConfigError, LockStaleError
 from getmodules.project import lockfile as subject
 from getmodules.project.manifest import Place
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 H1 = "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 DIGEST = "sha256:" + "ab" * 32

@@ -10,8 +10,8 @@ import pytest
 
 from getmodules import ConfigError
 from getmodules.project import manifest as subject
-from tests.checkout import DOCS
-from tests.refusals import refusal, words_of
+from tests.support.checkout import DOCS
+from tests.support.refusals import refusal, words_of
 
 PATH = Path("/p/getmodules.toml")
 SCHEMA = DOCS / "reference" / "getmodules.schema.json"

@@ -6,7 +6,7 @@ import pytest
 
 from getmodules import ConfigError
 from getmodules.project import names as subject
-from tests.refusals import refusal, words_of
+from tests.support.refusals import refusal, words_of
 
 
 @pytest.mark.parametrize("name", ["vpc", "VPC", "my-vpc_2", "0", "_x", "a" * 64])

@@ -9,10 +9,10 @@ from getmodules.project import outdated as subject
 from getmodules.project.reports import OutdatedModule, OutdatedReport
 from getmodules.testing import Registry
 from getmodules.util.values import replace
-from tests.fakes import Recorder
-from tests.projects import Project
-from tests.refusals import refusal
-from tests.snapshots import snapshot
+from tests.support.fakes import Recorder
+from tests.support.projects import Project
+from tests.support.refusals import refusal
+from tests.support.snapshots import snapshot
 
 
 def _outdated(project: Project) -> OutdatedReport:

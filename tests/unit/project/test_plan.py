@@ -11,7 +11,7 @@ from getmodules.project import plan as subject
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
 from getmodules.project.manifest import Manifest, ModuleEntry
 from getmodules.project.plan import Standing
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 EMPTY = "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 ENTRY = ModuleEntry(name="vpc", source="./vpc", dest="modules/vpc")

@@ -11,9 +11,9 @@ from getmodules import ConfigError, Elsewhere, Gate
 from getmodules.project import plan as subject
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage, parse_lock
 from getmodules.project.select import targets
-from tests.fakes import FakeGetter, FakePlugin, a_pin, blob, members_of, zip_of
-from tests.projects import Project
-from tests.refusals import refusal
+from tests.support.fakes import FakeGetter, FakePlugin, a_pin, blob, members_of, zip_of
+from tests.support.projects import Project
+from tests.support.refusals import refusal
 
 H1 = "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 SHA = "sha256:" + "ab" * 32

@@ -12,8 +12,8 @@ from getmodules.project import select as subject
 from getmodules.project.manifest import ModuleEntry
 from getmodules.project.select import Target
 from getmodules.testing import Registry
-from tests.fakes import FakeGetter, FakePlugin, blob, zip_of
-from tests.projects import Project
+from tests.support.fakes import FakeGetter, FakePlugin, blob, zip_of
+from tests.support.projects import Project
 
 
 class Tagged(FakeGetter):

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from getmodules import ConfigError
 from getmodules.project import toml as subject
-from tests.refusals import refusal, words_of
+from tests.support.refusals import refusal, words_of
 
 NAME = "getmodules.toml"
 

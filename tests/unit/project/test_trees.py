@@ -10,8 +10,8 @@ from getmodules import InstallError, UnsafeContentError, hash_tree
 from getmodules.project import trees as subject
 from getmodules.project.lockfile import parse_lock
 from getmodules.project.reports import Differences
-from tests.projects import Project
-from tests.refusals import refusal
+from tests.support.projects import Project
+from tests.support.refusals import refusal
 
 
 def test_vacant(tmp_path: Path) -> None:

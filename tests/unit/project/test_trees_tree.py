@@ -5,8 +5,8 @@ from __future__ import annotations
 from getmodules import LockStaleError
 from getmodules.project import trees as subject
 from getmodules.project.manifest import Place
-from tests.projects import Project
-from tests.refusals import refusal
+from tests.support.projects import Project
+from tests.support.refusals import refusal
 
 
 def test_packages_and_their_modules(project: Project) -> None:

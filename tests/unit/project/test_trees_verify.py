@@ -12,9 +12,9 @@ from getmodules import ConfigError, LockStaleError
 from getmodules.project import trees as subject
 from getmodules.project.reports import Differences, TreeState, VerifiedModule
 from getmodules.testing import Registry
-from tests.projects import Project
-from tests.refusals import refusal
-from tests.snapshots import snapshot
+from tests.support.projects import Project
+from tests.support.refusals import refusal
+from tests.support.snapshots import snapshot
 
 
 def _verify(project: Project, *names: str) -> dict[str, VerifiedModule]:

@@ -13,9 +13,9 @@ from getmodules.project import workspace as subject
 from getmodules.project.lockfile import Lock
 from getmodules.project.manifest import Place
 from getmodules.util.values import replace
-from tests.processes import as_each_user
-from tests.projects import Project
-from tests.refusals import refusal
+from tests.support.processes import as_each_user
+from tests.support.projects import Project
+from tests.support.refusals import refusal
 
 
 def test_relative_sources_start_beside_the_manifest(project: Project) -> None:

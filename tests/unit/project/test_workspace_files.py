@@ -11,8 +11,8 @@ import pytest
 from getmodules import InstallError
 from getmodules.files.private import Sweeper
 from getmodules.project import workspace as subject
-from tests.refusals import refusal
-from tests.snapshots import snapshot
+from tests.support.refusals import refusal
+from tests.support.snapshots import snapshot
 
 
 def _write(path: Path, text: str = "new") -> None:

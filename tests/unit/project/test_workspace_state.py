@@ -12,9 +12,9 @@ import pytest
 from getmodules import InstallError, Progress
 from getmodules.files.private import Sweeper
 from getmodules.project.workspace import State
-from tests.fakes import Recorder
-from tests.processes import as_each_user
-from tests.refusals import refusal
+from tests.support.fakes import Recorder
+from tests.support.processes import as_each_user
+from tests.support.refusals import refusal
 
 
 def _nothing() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from getmodules import AddressError
 from getmodules.providers import ProviderAddress
-from tests.refusals import refusal
-from tests.releases import cases
+from tests.support.refusals import refusal
+from tests.support.releases import cases
 
 CASES = cases("provider_addresses.json")
 

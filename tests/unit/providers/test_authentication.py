@@ -18,8 +18,8 @@ from getmodules.providers import (
     Package,
     authenticate_all,
 )
-from tests.refusals import refusal
-from tests.releases import LINUX, invented
+from tests.support.refusals import refusal
+from tests.support.releases import LINUX, invented
 
 ZH, H1 = Hash("zh", "a"), Hash("h1", "b")
 OTHER = Hash("zh", "other")

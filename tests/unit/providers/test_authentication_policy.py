@@ -8,8 +8,8 @@ import pytest
 
 from getmodules import ConfigError
 from getmodules.providers import SignaturePolicy
-from tests.refusals import refusal
-from tests.releases import AUTHOR, cases
+from tests.support.refusals import refusal
+from tests.support.releases import AUTHOR, cases
 
 OPENTOFU = "registry.opentofu.org"
 

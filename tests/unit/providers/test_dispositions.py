@@ -6,8 +6,8 @@ import pytest
 
 from getmodules import VerificationError
 from getmodules.providers import Hash, HashDisposition, HashDispositions
-from tests.refusals import refusal
-from tests.releases import DARWIN, LINUX
+from tests.support.refusals import refusal
+from tests.support.releases import DARWIN, LINUX
 
 A, B = Hash("zh", "a"), Hash("zh", "b")
 

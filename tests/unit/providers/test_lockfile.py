@@ -18,8 +18,8 @@ from getmodules.providers import (
     parse_lock_file,
 )
 from getmodules.providers.lockfile import LOCK_FILE_BYTES
-from tests.refusals import refusal
-from tests.releases import ADDRESS, PRIVATE_ADDRESS, cases
+from tests.support.refusals import refusal
+from tests.support.releases import ADDRESS, PRIVATE_ADDRESS, cases
 
 CASES = cases("lockfile.json")
 HEADER = '# This file is maintained automatically by "{} init".\n# Manual edits may be lost in future updates.\n'

@@ -12,8 +12,8 @@ import pytest
 from getmodules import ConfigError, GetModulesError, InstallError
 from getmodules.addresses.versions import Version
 from getmodules.providers import Engine, LockFile, ProviderLock, format_lock_file, read_lock_file, write_lock_file
-from tests.refusals import refusal
-from tests.releases import ADDRESS
+from tests.support.refusals import refusal
+from tests.support.releases import ADDRESS
 
 LOCKS = LockFile.of([ProviderLock(address=ADDRESS, version=Version(1, 2, 3))])
 

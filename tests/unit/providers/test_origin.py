@@ -28,8 +28,8 @@ from getmodules.providers import (
 )
 from getmodules.providers.hashes import zip_hash
 from getmodules.providers.origin import Report
-from tests.refusals import refusal
-from tests.releases import (
+from tests.support.refusals import refusal
+from tests.support.releases import (
     ADDRESS,
     AUTHOR,
     AUTHOR_ID,

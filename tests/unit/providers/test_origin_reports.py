@@ -9,8 +9,8 @@ import pytest
 from getmodules import VerificationError
 from getmodules.providers import Hash, Platform, parse_reports
 from getmodules.providers.origin import MOST_HASHES, ReportedPackage
-from tests.refusals import refusal
-from tests.releases import LINUX
+from tests.support.refusals import refusal
+from tests.support.releases import LINUX
 
 ZH, H1 = Hash("zh", "a"), Hash("h1", "b")
 

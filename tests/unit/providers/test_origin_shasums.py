@@ -7,8 +7,8 @@ import pytest
 from getmodules import Digest, VerificationError
 from getmodules.providers import parse_shasums
 from getmodules.providers.origin import DOCUMENT_BYTES
-from tests.refusals import refusal
-from tests.releases import SHASUMS
+from tests.support.refusals import refusal
+from tests.support.releases import SHASUMS
 
 HEX = b"0a" * 32
 LINE = HEX + b"  a.zip\n"

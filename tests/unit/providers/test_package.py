@@ -11,8 +11,8 @@ import pytest
 
 from getmodules import CorruptArchiveError, FetchError, NotFoundError, hash_tree
 from getmodules.providers import Hash, Package, measure
-from tests.refusals import refusal
-from tests.releases import LINUX, ZIP
+from tests.support.refusals import refusal
+from tests.support.releases import LINUX, ZIP
 
 
 def test_a_packed_and_an_unpacked_package_have_the_same_content(tmp_path: Path) -> None:

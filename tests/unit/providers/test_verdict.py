@@ -19,7 +19,7 @@ from getmodules.providers import (
     hashes_to_lock,
     summarize,
 )
-from tests.releases import ADDRESS, cases
+from tests.support.releases import ADDRESS, cases
 
 CASES = cases("hash_dispositions.json")["cases"]
 INSTALLED = "<h1 of the installed directory>"

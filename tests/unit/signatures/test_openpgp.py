@@ -8,9 +8,9 @@ import pytest
 
 from getmodules import SignatureError
 from getmodules.signatures.openpgp import MOST_SIGNATURES, SIGNATURE_BYTES, find_signer
-from tests.forgeries import about, joined, lengthened, packets
-from tests.refusals import refusal
-from tests.releases import (
+from tests.support.forgeries import about, joined, lengthened, packets
+from tests.support.refusals import refusal
+from tests.support.releases import (
     AUTHOR,
     AUTHOR_ID,
     EARLIER,

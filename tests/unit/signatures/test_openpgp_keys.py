@@ -8,9 +8,9 @@ import pytest
 
 from getmodules import SignatureError
 from getmodules.signatures.openpgp_keys import KEY_BYTES, MOST_KEYS, key_id, read_certificates
-from tests.forgeries import joined, packets
-from tests.refusals import refusal
-from tests.releases import AUTHOR, AUTHOR_ID, EXPIRED, OTHER, SUBEXPIRED, SUBKEYS, read
+from tests.support.forgeries import joined, packets
+from tests.support.refusals import refusal
+from tests.support.releases import AUTHOR, AUTHOR_ID, EXPIRED, OTHER, SUBEXPIRED, SUBKEYS, read
 
 END = datetime(2021, 1, 1, 12, tzinfo=UTC)
 

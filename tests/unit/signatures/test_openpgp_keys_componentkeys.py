@@ -8,8 +8,8 @@ import pytest
 from pysequoia.packet import PacketPile
 
 from getmodules.signatures.openpgp_keys import Certificate, flaw_of, read_certificates
-from tests.forgeries import NOBODY, about, joined, lengthened, packets
-from tests.releases import AUTHOR, read
+from tests.support.forgeries import NOBODY, about, joined, lengthened, packets
+from tests.support.releases import AUTHOR, read
 
 MADE = datetime(2020, 1, 1, tzinfo=UTC)
 END = datetime(2021, 1, 1, 12, tzinfo=UTC)

@@ -9,8 +9,8 @@ import pytest
 from getmodules import ToolMissingError
 from getmodules.signatures.openpgp import find_signer
 from getmodules.signatures.openpgp_keys import UnusableError, asked, named, sequoia
-from tests.refusals import refusal
-from tests.releases import NOW, SHASUMS, read
+from tests.support.refusals import refusal
+from tests.support.releases import NOW, SHASUMS, read
 
 
 class PanicException(BaseException):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from getmodules.testing import Registry, module_package
-from tests.asking import Stocked
+from tests.support.asking import Stocked
 
 
 @pytest.fixture(params=["memory", "layout"])

@@ -9,7 +9,7 @@ import pytest
 
 from getmodules import NetworkError
 from getmodules.util.once import Memo
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 
 def _go_on() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from getmodules.util.processes import feed, kill, pause
-from tests.waiting import is_alive, wait_until
+from tests.support.waiting import is_alive, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shell is needed")
 Start = Callable[[str], "subprocess.Popen[bytes]"]

@@ -16,9 +16,9 @@ from getmodules.getters.git.connection import connected, sweep_keys
 from getmodules.getters.git.environment import REMOTE
 from getmodules.getters.git.remote import Remote
 from getmodules.net.settings import ClientNetwork, NetSettings
-from tests.refusals import refusal
+from tests.support.gitstores import a_git
+from tests.support.refusals import refusal
 from tests.unit.getters.git.test_environment import settings
-from tests.unit.git.stores import a_git
 
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\r\nc2VjcmV0\r\n-----END OPENSSH PRIVATE KEY-----"
 

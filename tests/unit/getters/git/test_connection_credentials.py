@@ -13,9 +13,9 @@ from getmodules.addresses.url import check_url
 from getmodules.api.ports import Origin
 from getmodules.getters.git.connection import Access, access, knows_no_password
 from getmodules.getters.git.remote import Remote
-from tests.contexts import a_context
-from tests.refusals import refusal, words_of
-from tests.tools import need
+from tests.support.contexts import a_context
+from tests.support.refusals import refusal, words_of
+from tests.support.tools import need
 
 ODD = "a'b\"c $(id) `id` \\n %s"
 

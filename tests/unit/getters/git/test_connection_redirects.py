@@ -13,9 +13,9 @@ from getmodules.api.ports import Context
 from getmodules.getters.git.connection import are_ours, followed, was_redirected
 from getmodules.getters.git.remote import Remote
 from getmodules.net.settings import ClientNetwork, NetSettings
-from tests.contexts import a_context
-from tests.refusals import refusal
-from tests.servers import Connection, Received, serving
+from tests.support.contexts import a_context
+from tests.support.refusals import refusal
+from tests.support.servers import Connection, Received, serving
 
 QUESTION = "/info/refs?service=git-upload-pack"
 

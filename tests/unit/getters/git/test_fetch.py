@@ -18,10 +18,10 @@ from getmodules.getters.git.refs import Refs
 from getmodules.getters.git.remote import Remote
 from getmodules.getters.git.store import Extent, Store
 from getmodules.net.settings import ClientNetwork, NetSettings
-from tests.gitrepos import Repository
-from tests.refusals import refusal
-from tests.servers import replying, serving
-from tests.unit.git.stores import a_git
+from tests.support.gitrepos import Repository
+from tests.support.gitstores import a_git
+from tests.support.refusals import refusal
+from tests.support.servers import replying, serving
 
 FILES = {"main.tf": b"# main\n", "sub/a.tf": b"# a\n"}
 

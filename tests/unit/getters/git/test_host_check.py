@@ -16,8 +16,8 @@ from getmodules.getters.git.host_check import Reach, reach, too_far_in
 from getmodules.getters.git.remote import Remote
 from getmodules.net.address_check import no_further_in
 from getmodules.net.settings import ClientNetwork, NetSettings
-from tests.refusals import refusal
-from tests.unit.git.stores import a_git
+from tests.support.gitstores import a_git
+from tests.support.refusals import refusal
 
 #: Nobody can have this address; should a check be missing, the system refuses to connect.
 RESERVED = "240.0.0.1"

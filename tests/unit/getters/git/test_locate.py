@@ -16,12 +16,12 @@ from getmodules.getters.git.environment import REMOTE, environment
 from getmodules.getters.git.locate import _NOWHERE, Located, locate, refs_of, workshop_key
 from getmodules.getters.git.remote import Remote
 from getmodules.net.settings import ClientNetwork, NetSettings
-from tests.contexts import a_context
-from tests.fakes import Notices
-from tests.gitrepos import Repository, colliding
-from tests.refusals import refusal
-from tests.servers import replying, serving
-from tests.tools import need
+from tests.support.contexts import a_context
+from tests.support.fakes import Notices
+from tests.support.gitrepos import Repository, colliding
+from tests.support.refusals import refusal
+from tests.support.servers import replying, serving
+from tests.support.tools import need
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pytest
 
 from getmodules import CorruptArchiveError
 from getmodules.getters.git.objects import WHOLE_BYTES, Objects
-from tests.gitrepos import Repository
-from tests.refusals import refusal
-from tests.unit.git.stores import a_git, a_store_of
+from tests.support.gitrepos import Repository
+from tests.support.gitstores import a_git, a_store_of
+from tests.support.refusals import refusal
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from getmodules import CorruptArchiveError, LimitExceededError, Limits, NetworkE
 from getmodules.api.limits import Deadline
 from getmodules.getters.git import objects as under_test
 from getmodules.getters.git.objects import MISSING, Batch, Header
-from tests.gitrepos import Repository
-from tests.refusals import refusal
-from tests.unit.git.stores import a_git, a_store_of
+from tests.support.gitrepos import Repository
+from tests.support.gitstores import a_git, a_store_of
+from tests.support.refusals import refusal
 
 Open = Callable[..., Batch]
 

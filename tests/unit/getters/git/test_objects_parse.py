@@ -6,7 +6,7 @@ import pytest
 
 from getmodules import CorruptArchiveError, UnsafeContentError
 from getmodules.getters.git.objects import Mode, TreeEntry, target_of, tree_entries, tree_of
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 ID = "12" * 20
 LONG = "34" * 32

@@ -10,11 +10,11 @@ import pytest
 
 from getmodules import AddressError, Client, Gate, NotFoundError
 from getmodules.getters.git.plugin import GitGetter, check_ref
-from tests.contexts import a_context
-from tests.gitrepos import Gitlink, Repository, modules
-from tests.refusals import refusal, words_of
-from tests.sites import NO_STRANGERS, first_party
-from tests.tools import need
+from tests.support.contexts import a_context
+from tests.support.gitrepos import Gitlink, Repository, modules
+from tests.support.refusals import refusal, words_of
+from tests.support.sites import NO_STRANGERS, first_party
+from tests.support.tools import need
 
 KEY = base64.b64encode(b"a private key").decode()
 

@@ -15,9 +15,9 @@ from getmodules import InstallError, LimitExceededError, Limits, NetworkError
 from getmodules.api.limits import Deadline
 from getmodules.getters.git import process as under_test
 from getmodules.getters.git.process import Patience, collect
-from tests.contexts import a_context
-from tests.refusals import refusal
-from tests.waiting import is_alive, wait_until
+from tests.support.contexts import a_context
+from tests.support.refusals import refusal
+from tests.support.waiting import is_alive, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shell is needed")
 Start = Callable[..., "subprocess.Popen[bytes]"]

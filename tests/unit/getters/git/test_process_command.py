@@ -10,9 +10,9 @@ import pytest
 from getmodules import FetchError, ToolMissingError
 from getmodules.getters.git.environment import environment
 from getmodules.getters.git.process import Git
-from tests.contexts import a_context
-from tests.refusals import refusal
-from tests.tools import need
+from tests.support.contexts import a_context
+from tests.support.refusals import refusal
+from tests.support.tools import need
 
 ENVIRON = {"PATH": os.environ["PATH"]}
 

@@ -12,8 +12,8 @@ import pytest
 from getmodules import ToolMissingError
 from getmodules.getters.git import process as gitpython
 from getmodules.getters.git.process import runner
-from tests.refusals import refusal
-from tests.tools import need
+from tests.support.refusals import refusal
+from tests.support.tools import need
 
 IMPORTED = """
 import os

@@ -6,7 +6,7 @@ from typing import Any
 
 from getmodules.api.ports import Progress
 from getmodules.getters.git.process import Receiving
-from tests.contexts import a_context
+from tests.support.contexts import a_context
 
 
 class Seen(Progress):

@@ -6,7 +6,7 @@ import pytest
 
 from getmodules import FetchError, NotFoundError
 from getmodules.getters.git.refs import Refs, full_commit, short_commit
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 A, B, C, D = ("a" * 40, "b" * 40, "c" * 40, "d" * 40)
 LISTING = f"""ref: refs/heads/main\tHEAD

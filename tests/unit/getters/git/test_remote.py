@@ -8,7 +8,7 @@ from getmodules import AddressError
 from getmodules.addresses.url import check_url
 from getmodules.api.ports import Origin
 from getmodules.getters.git.remote import Remote
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 
 def remote(url: str, sshkey: str | None = None) -> Remote:

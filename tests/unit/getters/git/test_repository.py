@@ -14,10 +14,10 @@ from getmodules.getters.git.fetch import Aim, Budget
 from getmodules.getters.git.remote import Remote
 from getmodules.getters.git.repository import Package, RepositoryMembers, Tools
 from getmodules.getters.git.tree import Selection
-from tests.fakes import Notices
-from tests.gitrepos import Gitlink, Link, Program, Repository, lfs_pointer, modules
-from tests.refusals import refusal
-from tests.unit.git.stores import a_git
+from tests.support.fakes import Notices
+from tests.support.gitrepos import Gitlink, Link, Program, Repository, lfs_pointer, modules
+from tests.support.gitstores import a_git
+from tests.support.refusals import refusal
 
 
 class Place:

@@ -17,9 +17,9 @@ from getmodules.getters.git.remote import Remote
 from getmodules.getters.git.repository import Package, Tools
 from getmodules.getters.git.store import Store
 from getmodules.getters.git.tree import Selection
-from tests.gitrepos import Gitlink, Repository
-from tests.refusals import refusal
-from tests.unit.git.stores import a_git
+from tests.support.gitrepos import Gitlink, Repository
+from tests.support.gitstores import a_git
+from tests.support.refusals import refusal
 
 FILES = {"main.tf": b"# main\n", "sub/a.tf": b"# a\n", "sub/deep/b.tf": b"# b\n"}
 

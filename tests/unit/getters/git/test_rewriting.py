@@ -12,7 +12,7 @@ from getmodules.getters.git.environment import REMOTE, environment
 from getmodules.getters.git.process import Git
 from getmodules.getters.git.remote import Remote
 from getmodules.getters.git.rewriting import leads_to_ssh, place_settings, rewritten, with_own_login
-from tests.unit.git.stores import a_git
+from tests.support.gitstores import a_git
 
 RULE = '[url "{}"]\n\tinsteadOf = https://h/\n'
 

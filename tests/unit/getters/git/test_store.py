@@ -11,7 +11,7 @@ import pytest
 
 from getmodules.getters.git.environment import REMOTE
 from getmodules.getters.git.store import REFS, Extent, Store
-from tests.snapshots import snapshot
+from tests.support.snapshots import snapshot
 
 ID = "12" * 20
 

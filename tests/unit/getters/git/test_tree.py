@@ -8,7 +8,7 @@ import pytest
 
 from getmodules import LimitExceededError, Limits
 from getmodules.getters.git.tree import Entry, Selection, Walk
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 FILE_ID = "f" * 40
 

@@ -13,10 +13,10 @@ from getmodules.getters.git.process import Git
 from getmodules.getters.git.remote import Remote
 from getmodules.getters.git.store import Extent, Store
 from getmodules.getters.git.tree import Submodules
-from tests.contexts import a_context
-from tests.gitrepos import modules
-from tests.refusals import refusal
-from tests.tools import need
+from tests.support.contexts import a_context
+from tests.support.gitrepos import modules
+from tests.support.refusals import refusal
+from tests.support.tools import need
 
 WEB = Remote(check_url("https://h/a/b.git"))
 

@@ -6,7 +6,7 @@ import pytest
 
 from getmodules.addresses.url import check_url
 from getmodules.getters.http.pages import git_spelling, is_page, page_instead
-from tests.fakes import ZIP
+from tests.support.fakes import ZIP
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from getmodules import AddressError
-from tests.refusals import refusal
-from tests.sites import first_party
+from tests.support.refusals import refusal
+from tests.support.sites import first_party
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from getmodules import Credential, Origin, Secret
 from getmodules.addresses.url import check_url
 from getmodules.getters.http.source import Access, access_to, secret_arguments
 from getmodules.net.settings import NetSettings
-from tests.contexts import a_context
+from tests.support.contexts import a_context
 
 URL = "https://h.example/a.zip"
 HERE = Origin("https", "h.example", 443)

@@ -38,8 +38,8 @@ from getmodules.testing import (
     module_package,
     provider_package,
 )
-from tests.checkout import CASES
-from tests.refusals import refusal
+from tests.support.checkout import CASES
+from tests.support.refusals import refusal
 
 VECTORS = json.loads((CASES / "oci_manifests.json").read_text(encoding="utf-8"))
 FORMATS = {"archive/zip": "zip"}

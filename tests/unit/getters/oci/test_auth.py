@@ -30,10 +30,10 @@ from getmodules.getters.oci.auth import Tokens
 from getmodules.net.session import Call, Grant, Session, origin_of
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.util.redact import Secret
-from tests.contexts import a_context
-from tests.refusals import refusal, words_of
-from tests.servers import Connection, Received, Server, serving
-from tests.waiting import wait_until
+from tests.support.contexts import a_context
+from tests.support.refusals import refusal, words_of
+from tests.support.servers import Connection, Received, Server, serving
+from tests.support.waiting import wait_until
 
 SETTINGS = NetSettings(connect_seconds=2, silence_seconds=2, backoff_seconds=0.01, tries=2)
 PASSWORD = Credential(secret=Secret("s3cr3t-p4ss"), username="ada", found_in="test")

@@ -10,7 +10,7 @@ import pytest
 from getmodules import AuthenticationError, Client
 from getmodules.getters.oci.auth import explain_error
 from getmodules.testing import Access, Registry, User
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 
 class Said:

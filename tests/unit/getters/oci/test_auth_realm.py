@@ -7,7 +7,7 @@ import pytest
 from getmodules.api.ports import Origin
 from getmodules.errors import AuthenticationError
 from getmodules.getters.oci.auth import check_realm
-from tests.refusals import refusal, words_of
+from tests.support.refusals import refusal, words_of
 
 PUBLIC = Origin("https", "8.8.8.8", 443)
 LOOPBACK = Origin("http", "127.0.0.1", 5000)

@@ -34,8 +34,8 @@ from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.testing import Access, Behaviour, Registry, User, artifact, module_package
 from getmodules.util.digest import Digest
 from getmodules.util.redact import Secret
-from tests.refusals import refusal, words_of
-from tests.servers import Answer, Connection, Received, Server, replying, serving
+from tests.support.refusals import refusal, words_of
+from tests.support.servers import Answer, Connection, Received, Server, replying, serving
 
 pytest_plugins = ["getmodules.testing.fixtures"]
 

@@ -12,7 +12,7 @@ import pytest
 from getmodules.errors import AuthenticationError, ConfigError, GetModulesError, ToolMissingError
 from getmodules.getters.oci.cred_helper import CredentialHelper, Login
 from getmodules.util.redact import Secret
-from tests.credhelpers import Helpers
+from tests.support.credhelpers import Helpers
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the fakes are shell scripts")
 

@@ -10,8 +10,8 @@ import pytest
 
 from getmodules.errors import AuthenticationError
 from getmodules.getters.oci.cred_helper import OUTPUT_BYTES, Answer, run_helper
-from tests.credhelpers import Helpers
-from tests.waiting import is_alive, wait_until
+from tests.support.credhelpers import Helpers
+from tests.support.waiting import is_alive, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the fakes are shell scripts")
 

@@ -14,8 +14,8 @@ import pytest
 from getmodules.errors import AuthenticationError, ConfigError, ToolMissingError
 from getmodules.getters.oci.cred_helper import Answer, Run, run_helper
 from getmodules.getters.oci.docker_config import KEEP_SECONDS, DockerCredentials
-from tests.credhelpers import Helpers, auth_entry
-from tests.processes import become_ordinary, run
+from tests.support.credhelpers import Helpers, auth_entry
+from tests.support.processes import become_ordinary, run
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the places are Linux's")
 

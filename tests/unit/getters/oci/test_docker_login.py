@@ -14,7 +14,7 @@ from getmodules.errors import AuthenticationError, ConfigError, GetModulesError,
 from getmodules.getters.oci.docker_config import DockerCredentials
 from getmodules.getters.oci.docker_login import DockerLogin
 from getmodules.util.redact import Secret
-from tests.credhelpers import Helpers, auth_entry
+from tests.support.credhelpers import Helpers, auth_entry
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the fakes are shell scripts")
 

@@ -16,8 +16,8 @@ from getmodules.files.locking import Lock, try_lock
 from getmodules.getters.oci import docker_login as authwriter
 from getmodules.getters.oci.docker_config import FILE_BYTES, AuthFile
 from getmodules.getters.oci.docker_login import rewrite
-from tests.processes import as_each_user, become_ordinary, run, start, strike_at, wait
-from tests.snapshots import snapshot
+from tests.support.processes import as_each_user, become_ordinary, run, start, strike_at, wait
+from tests.support.snapshots import snapshot
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes, links and signals are POSIX's")
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from getmodules.getters.oci.ignore import Ignore
-from tests.unit.oci.repositories import git
+from tests.support.repositories import git
 
 RULES = [
     pytest.param("*.log", {"a.log", "sub/b.log"}, {"a.logs", "log"}, id="a-name-anywhere"),

@@ -16,10 +16,10 @@ from getmodules.getters.oci.inspect import inspect, tags
 from getmodules.getters.oci.repository import OCI_MANIFEST, Descriptor, RawManifest
 from getmodules.getters.oci.results import Referrer
 from getmodules.util.digest import Digest
-from tests.contexts import a_context
-from tests.fakes import Notices
-from tests.refusals import refusal
-from tests.unit.oci.layouts import a_manifest, sha256
+from tests.support.contexts import a_context
+from tests.support.fakes import Notices
+from tests.support.layouts import a_manifest, sha256
+from tests.support.refusals import refusal
 
 
 @dataclass

@@ -21,8 +21,8 @@ from getmodules.errors import (
 from getmodules.getters.oci.layout import Layout
 from getmodules.getters.oci.repository import OCI_INDEX, OCI_MANIFEST, Descriptor, referrers_tag
 from getmodules.util.digest import Digest
-from tests.refusals import refusal
-from tests.unit.oci.layouts import ONE, THREE, TWO, HandMade, a_manifest, encoded, raw, sha256
+from tests.support.layouts import ONE, THREE, TWO, HandMade, a_manifest, encoded, raw, sha256
+from tests.support.refusals import refusal
 
 
 def test_by_digest(made: HandMade, context: Context) -> None:

@@ -19,9 +19,9 @@ from getmodules.errors import (
 from getmodules.getters.oci.layout import Layout
 from getmodules.getters.oci.repository import Descriptor
 from getmodules.util.digest import Digest
-from tests.contexts import a_context
-from tests.refusals import refusal
-from tests.unit.oci.layouts import ONE, HandMade, packed
+from tests.support.contexts import a_context
+from tests.support.layouts import ONE, HandMade, packed
+from tests.support.refusals import refusal
 
 
 @pytest.mark.parametrize("prefix", [pytest.param("", id="dot"), pytest.param("/", id="bare")])

@@ -12,8 +12,8 @@ from getmodules.errors import (
     UnsafeContentError,
 )
 from getmodules.getters.oci.layout import Layout
-from tests.refusals import refusal
-from tests.unit.oci.layouts import ONE, REF_NAME, THREE, TWO, HandMade, raw
+from tests.support.layouts import ONE, REF_NAME, THREE, TWO, HandMade, raw
+from tests.support.refusals import refusal
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,10 @@ from getmodules.errors import (
 )
 from getmodules.getters.oci.layout import Layout
 from getmodules.util.digest import Digest
-from tests.processes import run, start, strike_at, wait
-from tests.refusals import refusal
-from tests.snapshots import snapshot
-from tests.unit.oci.layouts import ONE, REF_NAME, THREE, TWO, HandMade, a_manifest, raw, sha256
+from tests.support.layouts import ONE, REF_NAME, THREE, TWO, HandMade, a_manifest, raw, sha256
+from tests.support.processes import run, start, strike_at, wait
+from tests.support.refusals import refusal
+from tests.support.snapshots import snapshot
 
 
 def put(layout: Layout, body: bytes, tag: str, context: Context, *, replace: bool = False) -> None:

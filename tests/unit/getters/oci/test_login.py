@@ -29,9 +29,9 @@ from getmodules.pipeline.operation import Means
 from getmodules.plugins.catalog import build
 from getmodules.testing import Access, Registry, User
 from getmodules.util.redact import Secret
-from tests.credhelpers import Helpers, auth_entry
-from tests.refusals import refusal, words_of
-from tests.servers import Answer, Connection, Received, replying, serving
+from tests.support.credhelpers import Helpers, auth_entry
+from tests.support.refusals import refusal, words_of
+from tests.support.servers import Answer, Connection, Received, replying, serving
 
 PASSWORD = "s3cr3t-p4ss"
 RIGHT = Secret(PASSWORD)

@@ -27,8 +27,8 @@ from getmodules.errors import (
 )
 from getmodules.getters.oci import pack as packing
 from getmodules.getters.oci.pack import Packed, pack
-from tests.contexts import a_context
-from tests.refusals import refusal
+from tests.support.contexts import a_context
+from tests.support.refusals import refusal
 
 
 @pytest.fixture

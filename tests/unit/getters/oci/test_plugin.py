@@ -21,9 +21,9 @@ from getmodules.api.model import Layers
 from getmodules.getters.oci.plugin import OciGetter, OciLayoutGetter, OciPlugin
 from getmodules.getters.oci.repository import OCI_INDEX, Descriptor, RawManifest
 from getmodules.testing import Package, image_package, module_package
-from tests.contexts import a_context
-from tests.refusals import refusal
-from tests.sites import first_party
+from tests.support.contexts import a_context
+from tests.support.refusals import refusal
+from tests.support.sites import first_party
 
 SHA256 = "sha256:" + "0a" * 32
 

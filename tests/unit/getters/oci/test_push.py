@@ -26,11 +26,11 @@ from getmodules.errors import (
 from getmodules.getters.oci.repository import MANIFEST_BYTES
 from getmodules.net.settings import NetSettings
 from getmodules.testing import Access, Registry, User
-from tests.fakes import Notices
-from tests.refusals import refusal
-from tests.servers import replying, serving
-from tests.snapshots import snapshot, write_tree
-from tests.unit.oci.repositories import ENVIRON, git, repository
+from tests.support.fakes import Notices
+from tests.support.refusals import refusal
+from tests.support.repositories import ENVIRON, git, repository
+from tests.support.servers import replying, serving
+from tests.support.snapshots import snapshot, write_tree
 
 FILES = {"main.tf": "# main\n", "sub/a.tf": "# a\n"}
 IMAGE = "org.opencontainers.image."

@@ -9,7 +9,7 @@ import pytest
 from getmodules import AddressError
 from getmodules.addresses.grammar import parse_query
 from getmodules.getters.oci.reference import MAX_NAME, check_repository, check_tag, check_version, parse_digest
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 SHA256 = "sha256:" + "0a" * 32
 

@@ -17,10 +17,10 @@ from getmodules.getters.oci.registries import Registries, api_location, is_loopb
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.testing import Registry
 from getmodules.util.redact import Secret
-from tests.certificates import Authority
-from tests.contexts import a_context
-from tests.fakes import Notices
-from tests.servers import Answer, Connection, Received, Server, free_port, serving, silent
+from tests.support.certificates import Authority
+from tests.support.contexts import a_context
+from tests.support.fakes import Notices
+from tests.support.servers import Answer, Connection, Received, Server, free_port, serving, silent
 
 
 @pytest.fixture(autouse=True)

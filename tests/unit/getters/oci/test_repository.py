@@ -19,8 +19,8 @@ from getmodules.getters.oci.repository import (
     referrers_tag,
 )
 from getmodules.util.digest import Digest
-from tests.contexts import a_context
-from tests.refusals import refusal
+from tests.support.contexts import a_context
+from tests.support.refusals import refusal
 
 BODY = b'{"schemaVersion":2}'
 

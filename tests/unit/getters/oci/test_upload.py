@@ -27,8 +27,8 @@ from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.testing import Access, Behaviour, Registry, User
 from getmodules.util.digest import Digest
 from getmodules.util.redact import Secret
-from tests.refusals import refusal
-from tests.servers import Connection, Received, serving
+from tests.support.refusals import refusal
+from tests.support.servers import Connection, Received, serving
 
 pytest_plugins = ["getmodules.testing.fixtures"]
 

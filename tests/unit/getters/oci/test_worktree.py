@@ -20,9 +20,9 @@ from getmodules.errors import (
 from getmodules.files.private import PrivateDirectory
 from getmodules.getters.oci import worktree
 from getmodules.getters.oci.worktree import select
-from tests.refusals import refusal
-from tests.snapshots import write_tree
-from tests.unit.oci.repositories import FILES, context_with, git, names, needs_git, repository
+from tests.support.refusals import refusal
+from tests.support.repositories import FILES, context_with, git, names, needs_git, repository
+from tests.support.snapshots import write_tree
 
 # ------------------------------------------------------------------------------------------ without git
 

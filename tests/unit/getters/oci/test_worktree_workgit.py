@@ -17,9 +17,9 @@ from getmodules.errors import (
 )
 from getmodules.getters.oci import worktree as workgit
 from getmodules.getters.oci.worktree import public_source, select
-from tests.refusals import refusal
-from tests.snapshots import write_tree
-from tests.unit.oci.repositories import ENVIRON, FILES, context_with, git, names, needs_git, repository
+from tests.support.refusals import refusal
+from tests.support.repositories import ENVIRON, FILES, context_with, git, names, needs_git, repository
+from tests.support.snapshots import write_tree
 
 
 @needs_git

@@ -15,10 +15,10 @@ from getmodules.errors import AuthenticationError, CorruptArchiveError, NotFound
 from getmodules.getters.registry.host import RegistryHost
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.util.redact import Secret
-from tests.certificates import Authority
-from tests.contexts import a_context
-from tests.moduleregistry import DESCRIPTION, ModuleRegistry, a_registry, document
-from tests.refusals import refusal
+from tests.support.certificates import Authority
+from tests.support.contexts import a_context
+from tests.support.moduleregistry import DESCRIPTION, ModuleRegistry, a_registry, document
+from tests.support.refusals import refusal
 
 NAME = "modules.v1"
 

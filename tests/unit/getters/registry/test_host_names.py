@@ -6,7 +6,7 @@ import pytest
 
 from getmodules.errors import AddressError
 from getmodules.getters.registry.host import ModuleName
-from tests.refusals import refusal
+from tests.support.refusals import refusal
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from getmodules.getters.registry.modules import ModuleRegistry
 from getmodules.getters.registry.plugin import RegistryGetter
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.util.redact import Secret
-from tests.contexts import a_context
-from tests.moduleregistry import MODULE, ModuleRegistry as Server, Reply, a_registry, document, versions
-from tests.refusals import refusal, words_of
+from tests.support.contexts import a_context
+from tests.support.moduleregistry import MODULE, ModuleRegistry as Server, Reply, a_registry, document, versions
+from tests.support.refusals import refusal, words_of
 
 VPC = ModuleName.parse(MODULE)
 LIST = f"/v1/modules/{MODULE}/versions"

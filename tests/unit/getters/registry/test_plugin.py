@@ -8,8 +8,8 @@ from getmodules import Client
 from getmodules.api.ports import Shorthand
 from getmodules.errors import AddressError
 from getmodules.getters.registry.plugin import RegistryShorthand
-from tests.refusals import refusal
-from tests.sites import NO_STRANGERS, first_party
+from tests.support.refusals import refusal
+from tests.support.sites import NO_STRANGERS, first_party
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from getmodules.testing import FAULTS
-from tests.checkout import DOCS
+from tests.support.checkout import DOCS
 
 DOCUMENTATION = DOCS / "reference" / "testing.rst"
 TESTS = Path(__file__).parent / "misbehaviour"

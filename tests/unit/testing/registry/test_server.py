@@ -16,9 +16,9 @@ import pytest
 from getmodules import ConfigError
 from getmodules.testing import Registry, tls_context
 from getmodules.testing.registry.server import Server
-from tests.asking import Client, ask, make_certificate, talk
-from tests.refusals import refusal
-from tests.waiting import wait_until
+from tests.support.asking import Client, ask, make_certificate, talk
+from tests.support.refusals import refusal
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture(scope="module")

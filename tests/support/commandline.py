@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple
 
 from getmodules.cli.main import main
 from getmodules.cli.render import Console
-from tests.waiting import PATIENCE, wait_until
+from tests.support.waiting import PATIENCE, wait_until
 
 COMMAND = Path(sys.executable).with_name("getmodules")
 

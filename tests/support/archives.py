@@ -17,9 +17,9 @@ from getmodules.api.model import Archive, Member, Members, Tree
 from getmodules.api.ports import Context, Unpacker
 from getmodules.archive.formats import getmodules_unpackers
 from getmodules.archive.writer import Outlet, write_members
-from tests.contexts import a_context
-from tests.refusals import refusal
-from tests.snapshots import snapshot
+from tests.support.contexts import a_context
+from tests.support.refusals import refusal
+from tests.support.snapshots import snapshot
 
 E = TypeVar("E", bound=GetModulesError)
 

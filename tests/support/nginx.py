@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.certificates import Authority
-from tests.tools import need
-from tests.waiting import PATIENCE, wait_until
+from tests.support.certificates import Authority
+from tests.support.tools import need
+from tests.support.waiting import PATIENCE, wait_until
 
 #: Nobody waits longer for it to start, to end, or to write its log.
 #: What is logged of a request, by its name in :class:`Asked`.

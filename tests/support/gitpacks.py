@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from tests.gitrepos import Repository
-from tests.servers import Connection, Received, Server, serving
+from tests.support.gitrepos import Repository
+from tests.support.servers import Connection, Received, Server, serving
 
 _TYPES = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
 _CAPABILITIES = (

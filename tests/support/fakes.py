@@ -30,7 +30,7 @@ from getmodules import (
     Want,
     hookimpl,
 )
-from tests.snapshots import snapshot
+from tests.support.snapshots import snapshot
 
 FILES = {"main.tf": b"# main\n", "sub/a.tf": b"# a\n", "sub/deep/b.tf": b"# b\n", "run.sh": b"#!/bin/sh\n"}
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from getmodules.providers import Hash, Package, Platform, ProviderAddress, measure
-from tests.checkout import CASES
+from tests.support.checkout import CASES
 
 RELEASE = CASES / "openpgp"
 

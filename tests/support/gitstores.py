@@ -9,9 +9,9 @@ from typing import Any
 
 from getmodules.getters.git.process import Git
 from getmodules.getters.git.store import Extent, Store
-from tests.contexts import a_context
-from tests.gitrepos import Repository
-from tests.tools import need
+from tests.support.contexts import a_context
+from tests.support.gitrepos import Repository
+from tests.support.tools import need
 
 
 def a_git(tmp_path: Path | None = None, **more: Any) -> Git:

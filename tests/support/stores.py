@@ -12,7 +12,7 @@ from getmodules import Client, Digest
 from getmodules.cache.location import Home, open_home
 from getmodules.cache.session import Visit
 from getmodules.files.private import PrivateDirectories
-from tests.fakes import FakePlugin, Recorder
+from tests.support.fakes import FakePlugin, Recorder
 
 
 def a_home(root: Path) -> Home:

@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tests.archives import END, T, octal, pax, tar_bytes
-from tests.security.cases import AMBIGUOUS, CANARY, CORRUPT, UNSUPPORTED, Case, Executable, Wanted, limit, unsafe
+from tests.support.archives import END, T, octal, pax, tar_bytes
+from tests.support.securitycases import AMBIGUOUS, CANARY, CORRUPT, UNSUPPORTED, Case, Executable, Wanted, limit, unsafe
 
 TEXT = b"resource {}\n" * 20
 A = T(name=b"a.tf", data=TEXT)

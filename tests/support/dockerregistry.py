@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tests.certificates import Authority
-from tests.servers import Connection, Received, Server, free_port, listens, serving
-from tests.tools import need
-from tests.waiting import wait_until
+from tests.support.certificates import Authority
+from tests.support.servers import Connection, Received, Server, free_port, listens, serving
+from tests.support.tools import need
+from tests.support.waiting import wait_until
 
 USER, PASSWORD = "ada", "s3cr3t-p4ss"
 #: bcrypt of PASSWORD: nothing that makes one is everywhere.

@@ -17,10 +17,10 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.certificates import Authority
-from tests.servers import Connection, Received, Server, free_port, listens, serving
-from tests.tools import need
-from tests.waiting import wait_until
+from tests.support.certificates import Authority
+from tests.support.servers import Connection, Received, Server, free_port, listens, serving
+from tests.support.tools import need
+from tests.support.waiting import wait_until
 
 _PIECE = 1 << 16
 #: What servers see of this machine: nothing but where programs are.

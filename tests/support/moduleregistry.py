@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.archives import Z, zip_bytes
-from tests.certificates import Authority
-from tests.servers import Connection, Received, Server, serving
+from tests.support.archives import Z, zip_bytes
+from tests.support.certificates import Authority
+from tests.support.servers import Connection, Received, Server, serving
 
 DESCRIPTION = "/.well-known/terraform.json"
 JSON = "application/json"

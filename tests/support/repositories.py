@@ -12,9 +12,9 @@ import pytest
 
 from getmodules.api.ports import Context
 from getmodules.getters.oci.worktree import select
-from tests.contexts import a_context
-from tests.fakes import Notices
-from tests.snapshots import write_tree
+from tests.support.contexts import a_context
+from tests.support.fakes import Notices
+from tests.support.snapshots import write_tree
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 FILES = {"main.tf": "# main\n", "sub/a.tf": "# a\n", ".gitignore": "*.log\n"}

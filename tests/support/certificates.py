@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.tools import need
+from tests.support.tools import need
 
 NAMES = "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:127.0.0.2,IP:::1"
 KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from pysequoia.packet import Packet, PacketPile
 
-from tests.releases import read
+from tests.support.releases import read
 
 _DIGESTS = {"SHA256": hashlib.sha256, "SHA384": hashlib.sha384, "SHA512": hashlib.sha512}
 _CREATED, _KEY_VALIDITY = b"\x05\x02", b"\x05\x09"  # subpackets: length and type

@@ -1,6 +1,6 @@
 """All hostile archives, each by name, with verdict and reason. Nothing binary is checked in.
 
-``python -m tests.security.corpus DIRECTORY`` writes them with an index, to be looked at with other tools.
+``python -m tests.support.corpus DIRECTORY`` writes them with an index, to be looked at with other tools.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import re
 import sys
 from pathlib import Path
 
-from tests.security.cases import Case
-from tests.security.tars import tar_cases
-from tests.security.zips import zip_cases
+from tests.support.hostiletars import tar_cases
+from tests.support.hostilezips import zip_cases
+from tests.support.securitycases import Case
 
 CASES: tuple[Case, ...] = (*zip_cases(), *tar_cases())
 

@@ -12,8 +12,8 @@ import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.fakes import installed_files
-from tests.tools import need
+from tests.support.fakes import installed_files
+from tests.support.tools import need
 
 PATIENCE = 60
 #: zipfile and unzip of the build machine do not know every codec; bsdtar and GNU tar call programs for them.

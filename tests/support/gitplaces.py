@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from getmodules import Client, GetModulesError, Installed, Limits
-from tests.fakes import Notices
-from tests.gitrepos import Repository
-from tests.refusals import refusal, words_of
-from tests.snapshots import snapshot
-from tests.waiting import wait_until
+from tests.support.fakes import Notices
+from tests.support.gitrepos import Repository
+from tests.support.refusals import refusal, words_of
+from tests.support.snapshots import snapshot
+from tests.support.waiting import wait_until
 
 #: Longer than anything here takes on the busiest machine, so that what hangs fails.
 SECONDS = 60

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from getmodules.net.settings import NetSettings
-from tests.fakes import ZIP
-from tests.servers import Answer, Connection, Received, replying, silent
+from tests.support.fakes import ZIP
+from tests.support.servers import Answer, Connection, Received, replying, silent
 
 TRIES = 3
 REDIRECTS = 11

@@ -12,7 +12,7 @@ from getmodules.pipeline.batch import Pace
 from getmodules.pipeline.operation import Means
 from getmodules.project.manifest import Place, read_manifest
 from getmodules.project.workspace import Bench
-from tests.fakes import installed_files, zip_of
+from tests.support.fakes import installed_files, zip_of
 
 #: What no run leaves in a project besides what it was asked for.
 KEPT = {"getmodules.toml", "getmodules.lock", ".getmodules"}

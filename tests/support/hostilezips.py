@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from getmodules.archive.names import FOLDS_NAMES
-from tests.archives import Z, extra_field, raw_deflate, streamed, unicode_path, zip_bytes
-from tests.security.cases import AMBIGUOUS, CANARY, CORRUPT, UNSUPPORTED, Case, Executable, Wanted, limit, unsafe
+from tests.support.archives import Z, extra_field, raw_deflate, streamed, unicode_path, zip_bytes
+from tests.support.securitycases import AMBIGUOUS, CANARY, CORRUPT, UNSUPPORTED, Case, Executable, Wanted, limit, unsafe
 
 TEXT = b"resource {}\n" * 20
 A = Z(name=b"a.tf", data=TEXT, method=8)
