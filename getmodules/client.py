@@ -26,7 +26,6 @@ from getmodules.pipeline.settings import limits_from, registry_from, selection_f
 from getmodules.plugins import catalog
 from getmodules.plugins.loader import check_named, load, tell_broken
 from getmodules.projects import Projects
-from getmodules.turns import Turns
 from getmodules.util.redact import printable, redact_address
 from getmodules.util.values import replace
 
@@ -78,7 +77,6 @@ class Client(Projects):
         self._has_told = False
         self._registry = registry_from(settings, registry)
         self._sweeper = Sweeper()
-        self._turns = Turns()
         self._environ = dict(settings)
         self._store = _Store(_cache_directory(cache_dir, settings) if use_cache else None)
         self._offline = offline
@@ -280,7 +278,6 @@ class Client(Projects):
             limits=limits or self._limits,
             progress=progress or self._progress,
             sweeper=self._sweeper,
-            turns=self._turns,
             private=PrivateDirectories(self._sweeper),
             network=self._network,
             environ=self._environ,

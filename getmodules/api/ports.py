@@ -35,7 +35,6 @@ from getmodules.api.model import (
     Want,
 )
 from getmodules.errors import InstallError, OfflineError
-from getmodules.turns import Turns
 from getmodules.util.digest import Digest
 from getmodules.util.once import Memo
 from getmodules.util.redact import Secret
@@ -57,9 +56,6 @@ class Progress:
     that works on it. An exception raised in here cancels the operation and leaves nothing behind; raised in
     :meth:`finished` it goes on to the caller, and undoes nothing: all is over then.
     """
-
-    #: Whether a call may wait for another thread. Where none ever does, packages side by side are faster.
-    may_wait: bool = True
 
     def planned(self, packages: int) -> None:
         """So many packages are now worked on, side by side."""
@@ -169,7 +165,6 @@ class Context:
     validator: Callable[[PackageAddress], Mapping[str, str]] = lambda package: {}
     #: Where packages are asked for in the place of where they are said to be; getters see no other URL.
     mirrors: Mirrors = field(default_factory=Mirrors)
-    turns: Turns = field(default_factory=Turns, repr=False)
     memo: Memo = field(default_factory=Memo, repr=False)
     #: What the address says about what ``fetch`` is to bring.
     shape: Shape = Shape.PACKAGE
@@ -186,8 +181,7 @@ class Context:
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """``make()``, or what it gave before for ``key`` in the same operation, whoever asked."""
-        with self.turns.left():
-            return self.memo.once(key, make, self.checkpoint)
+        return self.memo.once(key, make, self.checkpoint)
 
     def phase(self, phase: Phase, total: int | None = None) -> None:
         self.progress.phase(self.package, phase, total)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import sleep
 
@@ -23,16 +23,13 @@ def claim_name(key: str) -> str:
 
 
 @contextmanager
-def claimed(
-    path: Path, waiting: Callable[[bool], None], pausing: Callable[[], AbstractContextManager[None]] = nullcontext
-) -> Iterator[None]:
+def claimed(path: Path, waiting: Callable[[bool], None]) -> Iterator[None]:
     """Alone with ``path``, a lock file, until the block ends.
 
-    ``waiting`` is called before each pause, with ``True`` the first time; it may raise. Each pause is in a block of
-    ``pausing()``. Raises ``OSError`` where the file cannot be made. On a file system without locks nobody waits for
-    anybody.
+    ``waiting`` is called before each pause, with ``True`` the first time; it may raise. Raises ``OSError`` where the
+    file cannot be made. On a file system without locks nobody waits for anybody.
     """
-    descriptor = _take(path, waiting, pausing)
+    descriptor = _take(path, waiting)
     try:
         yield
     finally:
@@ -41,7 +38,7 @@ def claimed(
         os.close(descriptor)
 
 
-def _take(path: Path, waiting: Callable[[bool], None], pausing: Callable[[], AbstractContextManager[None]]) -> int:
+def _take(path: Path, waiting: Callable[[bool], None]) -> int:
     pause, first = _FIRST_PAUSE, True
     while True:
         descriptor, answer = attempt(path, openflags.LOCK)
@@ -50,8 +47,7 @@ def _take(path: Path, waiting: Callable[[bool], None], pausing: Callable[[], Abs
         if answer is Lock.BUSY:
             waiting(first)
             first = False
-            with pausing():
-                sleep(pause)
+            sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
 

@@ -213,7 +213,7 @@ class Visit:
 
     def _claimed(self, key: str, context: Context) -> AbstractContextManager[None]:
         assert self._home is not None
-        return claimed(room(self._home.root, "locks") / claim_name(key), _waiting(context), context.turns.left)
+        return claimed(room(self._home.root, "locks") / claim_name(key), _waiting(context))
 
     def settle(self, beside: Path) -> None:
         """Bring what was kept to the disk, unless that happens anyway when what is at ``beside`` is published.
@@ -300,9 +300,8 @@ class Workshops:
 
     @contextmanager
     def _taken(self, lock: threading.Lock, context: Context) -> Iterator[None]:
-        with context.turns.left():
-            while not lock.acquire(timeout=_TICK_SECONDS):
-                context.checkpoint()
+        while not lock.acquire(timeout=_TICK_SECONDS):
+            context.checkpoint()
         try:
             yield
         finally:

@@ -69,7 +69,6 @@ class Attentive(Progress):
 
     def __init__(self, shown: Progress) -> None:
         self.shown = shown
-        self.may_wait = shown.may_wait
 
     def planned(self, packages: int) -> None:
         self.shown.planned(packages)
@@ -96,7 +95,6 @@ class Guarded(Progress):
         self._shown = shown
         self._guard = guard
         self._where = where
-        self.may_wait = shown.may_wait is not False
 
     def planned(self, packages: int) -> None:
         self._guard.call(self._where, self._shown.planned, packages)
@@ -116,8 +114,6 @@ class Guarded(Progress):
 
 class Notices(Progress):
     """Nothing but what is worth knowing."""
-
-    may_wait = False
 
     def __init__(self, console: Console) -> None:
         self._console = console

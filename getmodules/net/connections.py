@@ -8,7 +8,6 @@ between, would see other bytes than those that we hash and install.
 
 from __future__ import annotations
 
-import io
 import re
 import socket
 import ssl
@@ -23,11 +22,9 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import HeaderParsingError
 from urllib3.util.response import assert_header_parsing
 from urllib3.util.ssl_ import create_urllib3_context, resolve_cert_reqs
-from urllib3.util.wait import wait_for_read
 
 from getmodules.errors import NetworkError
 from getmodules.net.proxies import authorization
-from getmodules.turns import Turns
 
 #: Early hints and the like, before an answer: one is usual.
 _MOST_HINTS = 16
@@ -115,9 +112,6 @@ def _broken_chunk() -> NetworkError:
 #: Connections kept for each host: as many as run side by side.
 POOL_SIZE = 32
 
-#: So much is read before the others have their turn, however fast it comes: a server may send for ever.
-_IN_TURN_BYTES = 256 << 10
-
 #: Judges an address before it is connected to; raises to refuse it.
 AddressCheck = Callable[[str], None]
 
@@ -155,56 +149,14 @@ class Adapter(HTTPAdapter):
         return manager
 
 
-class _Arriving(io.RawIOBase):
-    """The bytes of a connection. Who has to wait for them leaves its turn meanwhile (:mod:`getmodules.turns`)."""
-
-    def __init__(self, raw: io.RawIOBase, connection: Any, turns: Turns) -> None:
-        self._raw = raw
-        self._connection = connection
-        self._turns = turns
-        self._read_in_turn = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int | None:
-        if self._read_in_turn < _IN_TURN_BYTES and self._are_here():
-            count = self._raw.readinto(buffer)
-            self._read_in_turn += count or 0
-            return count
-        self._read_in_turn = 0
-        with self._turns.left():
-            return self._raw.readinto(buffer)
-
-    def _are_here(self) -> bool:
-        if type(self._connection) is socket.socket:
-            return wait_for_read(self._connection, 0)
-        # Of TLS a part of a record may have arrived, which is nothing yet; and within TLS to a proxy nobody can tell.
-        pending = getattr(self._connection, "pending", None)
-        return bool(pending and pending())
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
 def _pool_classes(local: threading.local) -> dict[str, Any]:
-    class Unhurried(Response):
-        def __init__(self, sock: Any, *args: Any, **kwargs: Any) -> None:
-            super().__init__(sock, *args, **kwargs)
-            self.fp = io.BufferedReader(_Arriving(self.fp.detach(), sock, local.turns))
-
     class Watched:
         """Mixed into both kinds of connections."""
 
-        response_class: Any = Unhurried
+        response_class: Any = Response
         #: The same connection under a descriptor of its own: TLS takes the first one away from its object.
         duplicate: socket.socket | None = None
         address = ""
-
-        def connect(self) -> None:
-            with local.turns.left():
-                super().connect()  # type: ignore[misc]
 
         def _new_conn(self) -> socket.socket:
             check = local.check_address

@@ -185,8 +185,7 @@ class Session:
         """Back off, with jitter: a thousand pipelines that fail together must not come back together."""
         seconds = self.settings.backoff_seconds * 2 ** (attempt - 1)
         seconds = wait if wait is not None else seconds * random.uniform(0.5, 1.5)
-        with context.turns.left():
-            context.cancelled.wait(min(seconds, context.deadline.remaining()))
+        context.cancelled.wait(min(seconds, context.deadline.remaining()))
         context.checkpoint()
 
     def _follow(self, call: Call, context: Context) -> Answer:

@@ -249,7 +249,7 @@ class Wire:
             check_written_address(_place(url)[1], check_address)
             check_address = None
         watch = Watch(context, self.settings)
-        self._local.watch, self._local.check_address, self._local.turns = watch, check_address, context.turns
+        self._local.watch, self._local.check_address = watch, check_address
         self._guardian.add(watch)
         try:
             sent = body if body is None or isinstance(body, bytes) else WatchedBody(body, watch)

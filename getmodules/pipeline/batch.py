@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Lock, local
+from threading import Lock
 from typing import Generic, TypeVar
 
 from getmodules.addresses.types import ModuleAddress, PackageAddress
@@ -30,6 +30,9 @@ JOBS = 24
 PER_HOST = 16
 #: How soon an interrupt of the waiting thread is noticed.
 _TICK_SECONDS = 0.1
+#: Another thread is started when no package has ended for this long. What the cache has takes less, and one thread
+#: does it faster than many: each takes the interpreter from the others at every system call.
+_PATIENCE_SECONDS = 0.002
 
 
 @valueclass
@@ -175,72 +178,66 @@ def _executor(pace: Pace, tasks: int) -> AbstractContextManager[Executor]:
 
 
 class _Crew(Generic[T]):
-    """Threads that take one task after the other.
-
-    What only computes is all done by one of them: the next one is called when a task begins to wait.
-    """
+    """Threads that take one task after the other; one more is started each time that none ends for a moment."""
 
     def __init__(self, tasks: Sequence[_Task[T]], means: Means, pace: Pace, executor: Executor) -> None:
-        self._turns, self._cancelled, self._executor = means.turns, means.cancelled, executor
+        self._cancelled, self._executor = means.cancelled, executor
         self._most = max(1, pace.jobs) if pace.executor is None else len(tasks)
         self._lock = Lock()
         self._queue = _Queue(tasks, pace.per_host)
         self._is_over = False
+        self._tasks_ended = 0
         self._called: set[Future[_Results[T]]] = set()
         self._ended: SimpleQueue[Future[_Results[T]]] = SimpleQueue()
-        self._own = local()
 
     def run(self) -> _Results[T]:
         results: _Results[T] = {}
         try:
             self._call()
             while self._called:
-                with suppress(Empty):  # Looks up often enough to hear an interrupt.
-                    future = self._ended.get(timeout=_TICK_SECONDS)
-                    with self._lock:
-                        self._called.discard(future)
-                    results.update(future.result())
+                ended_before = self._tasks_ended
+                try:  # Looks up often enough to hear an interrupt.
+                    future = self._ended.get(timeout=_PATIENCE_SECONDS if self._wants_more else _TICK_SECONDS)
+                except Empty:
+                    if self._tasks_ended == ended_before:
+                        with suppress(RuntimeError):  # who takes no more work: those who are there do all of it
+                            self._call()
+                    continue
+                self._called.discard(future)
+                results.update(future.result())
         except BaseException:
             self._cancelled.set()
             with self._lock:
                 self._is_over = True
-                called = list(self._called)
             # What never began is none of our concern any more; its executor may never come to it.
-            wait([future for future in called if not future.cancel()])
+            wait([future for future in self._called if not future.cancel()])
             raise
         return results
 
-    def _call(self) -> None:
+    @property
+    def _wants_more(self) -> bool:
+        """Another thread would have something to do."""
         with self._lock:
-            if self._is_over or not self._queue.is_due or len(self._called) >= self._most:
-                return
-        future = self._executor.submit(self._work)
-        with self._lock:
-            self._called.add(future)
-        future.add_done_callback(self._ended.put)
+            return self._queue.is_due and len(self._called) < self._most
 
-    def _call_another(self) -> None:
-        with suppress(RuntimeError):  # who takes no more work: those who are there do all of it
-            self._call()
+    def _call(self) -> None:
+        if self._wants_more:
+            future = self._executor.submit(self._work)
+            self._called.add(future)
+            future.add_done_callback(self._ended.put)
 
     def _work(self) -> _Results[T]:
         results: _Results[T] = {}
-        if getattr(self._own, "at_work", False):
-            return results  # called by itself: an executor without threads
-        self._own.at_work = True
-        try:
-            while (task := self._next()) is not None:
-                results.update(self._done(task))
-        finally:
-            self._own.at_work = False
+        while (task := self._next()) is not None:
+            results.update(self._done(task))
         return results
 
     def _done(self, task: _Task[T]) -> _Results[T]:
         try:
-            with self._turns.announced(self._call_another):
-                return task.run()
+            return task.run()
         finally:
             with self._lock:
+                self._tasks_ended += 1
                 self._queue.ended(task)
 
     def _next(self) -> _Task[T] | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -192,8 +192,7 @@ def install_each(request: Request, means: Means) -> tuple[Installed | GetModules
     """
     torn = threading.Event()
     try:
-        with means.turns.taken():
-            return _attempt(request, means, torn)
+        return _attempt(request, means, torn)
     except ContentError:
         if not torn.is_set():
             raise
@@ -234,24 +233,20 @@ def _attempt(request: Request, means: Means, torn: threading.Event) -> tuple[Ins
             with arrival.journey.told():
                 content = receive(arrival.fetched, arrival.journey, arrival.demands, place, means.catalog, context)
             arrival.remember(request, content, recall)
-        try:
-            with attributed(*content.plugins), content.advised(), means.unpacking(content):
-                trees = _write(content, arrival.wants, sites, context)
-        except ContentError as error:
-            if len(sites) > 1 and not isinstance(error, CorruptArchiveError):
-                torn.set()
-            raise
-        installed = _judge_trees(arrival, content, trees, results, means.catalog, context)
-        context.checkpoint()
-        context.phase(Phase.PUBLISHING)
-        visit.settle(sites[0].staging.tree)
-        for site in sites:
-            if site.want.dest in installed:
-                with results.noted(site.want):
-                    if site.want.dest in request.guards:
-                        request.guards[site.want.dest]()
-                    site.staging.publish()
-                    results.done(site.want, installed[site.want.dest])
+        context.phase(Phase.UNPACKING)
+        with means.alone_with(content):
+            try:
+                with attributed(*content.plugins), content.advised():
+                    trees = _write(content, arrival.wants, sites, context)
+            except ContentError as error:
+                if len(sites) > 1 and not isinstance(error, CorruptArchiveError):
+                    torn.set()
+                raise
+            installed = _judge_trees(arrival, content, trees, results, means.catalog, context)
+            context.checkpoint()
+            context.phase(Phase.PUBLISHING)
+            visit.settle(sites[0].staging.tree)
+            _publish(request, sites, installed, results)
     return results.all()
 
 
@@ -288,7 +283,7 @@ class _Results:
 @contextmanager
 def reported(package: str, means: Means, workshops: Workshops) -> Iterator[Context]:
     """The context of one package; its end is reported, and errors say which address they are about."""
-    progress = Reporting(means.progress, means.turns)
+    progress = Reporting(means.progress)
     try:
         yield means.context(package, workshops, progress)
     except BaseException as error:
@@ -314,7 +309,6 @@ def open_context(means: Means, name: str) -> Iterator[Context]:
 
 
 def _write(content: Content, wants: Sequence[Want], sites: Sequence[_Site], context: Context) -> tuple[Tree, ...]:
-    context.phase(Phase.UNPACKING)
     roots: list[int] = []
     try:
         for site in sites:
@@ -353,6 +347,17 @@ def _judge_trees(
                 archive_bytes=content.blob_bytes,
             )
     return installed
+
+
+def _publish(request: Request, sites: Sequence[_Site], installed: Mapping[Path, Installed], results: _Results) -> None:
+    """Each site at its destination that passed the last gate."""
+    for site in sites:
+        if site.want.dest in installed:
+            with results.noted(site.want):
+                if site.want.dest in request.guards:
+                    request.guards[site.want.dest]()
+                site.staging.publish()
+                results.done(site.want, installed[site.want.dest])
 
 
 def _pinned(arrival: Arrival, content: Content, want: Want) -> str | None:

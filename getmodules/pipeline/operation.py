@@ -12,6 +12,7 @@ from pathlib import Path
 
 from getmodules.addresses.types import PackageAddress
 from getmodules.api.limits import Deadline, Limits
+from getmodules.api.model import Gate
 from getmodules.api.ports import Context, Credential, Network, NoNetwork, Origin, Phase, Progress
 from getmodules.cache.location import Home
 from getmodules.cache.session import Trouble, Visit, Workshops
@@ -23,7 +24,6 @@ from getmodules.pipeline.detect import is_local
 from getmodules.pipeline.receive import Content
 from getmodules.plugins.adapters import first_credential
 from getmodules.plugins.catalog import Catalog
-from getmodules.turns import Turns
 from getmodules.util.once import Memo
 from getmodules.util.values import field, valueclass
 
@@ -35,11 +35,9 @@ class Reporting(Progress):
     that swallows it meets it again at the next report.
     """
 
-    def __init__(self, progress: Progress, turns: Turns) -> None:
+    def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._turns = turns
         self._is_heard = type(progress) is not Progress
-        self._may_wait = getattr(progress, "may_wait", True)  # it need not be one of ours
         self.cancelled_by: BaseException | None = None
 
     def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
@@ -53,8 +51,7 @@ class Reporting(Progress):
 
     def finished(self, package: str, error: BaseException | None) -> None:
         if self._is_heard:
-            with self._unhurried():
-                self._progress.finished(package, error)
+            self._progress.finished(package, error)
 
     def _report(self, method: Callable[..., None], *arguments: object) -> None:
         if self.cancelled_by is not None:
@@ -62,18 +59,13 @@ class Reporting(Progress):
         if not self._is_heard:
             return
         try:
-            with self._unhurried():
-                method(*arguments)
+            method(*arguments)
         except BaseException as error:
             self.cancelled_by = error
             raise
 
-    def _unhurried(self) -> AbstractContextManager[None]:
-        """Whatever the caller may wait for in the block."""
-        return self._turns.left() if self._may_wait else nullcontext()
 
-
-#: Archives up to this size are unpacked in one turn.
+#: Archives up to this size are written one at a time.
 SMALL_BYTES = 1 << 20
 
 
@@ -98,17 +90,24 @@ class Means:
     #: Of the operation that these means were made for.
     memo: Memo = field(default_factory=Memo, repr=False)
     trouble: Trouble = field(default_factory=Trouble, repr=False)
-    turns: Turns = field(default_factory=Turns, repr=False)
+    #: Held while a small archive is written, judged and published.
+    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     private: PrivateDirectories = field(default_factory=PrivateDirectories, repr=False)
 
     def checkpoint(self) -> None:
         if self.cancelled.is_set():
             raise InstallError("cancelled", part="cancelled")
 
-    def unpacking(self, content: Content) -> AbstractContextManager[object]:
-        if content.may_wait:
-            return self.turns.left()
-        return self.turns.long_work() if (content.packed_bytes or 0) > SMALL_BYTES else nullcontext()
+    def alone_with(self, content: Content) -> AbstractContextManager[object]:
+        """The block in which ``content`` is written, judged and published; small archives do so one at a time.
+
+        To write one is thousands of system calls, at each of which Python changes threads: side by side they take
+        longer than one after the other. Nobody waits for what may take long: a large archive, what a getter or
+        unpacker of a plugin brings, a plugin that judges trees.
+        """
+        is_small = content.packed_bytes is not None and content.packed_bytes <= SMALL_BYTES
+        is_judged = any(Gate.TREE in verifier.gates for verifier in self.catalog.verifiers)
+        return self.lock if content.is_at_hand and is_small and not is_judged else nullcontext()
 
     def visit(self, package: PackageAddress | None = None) -> Visit:
         """Of the store; a package of this machine is at hand itself, and work without one leaves nothing to keep."""
@@ -121,8 +120,7 @@ class Means:
         found = from_environment(self.environ, origin)
         if found is not None or not self.catalog.credentials:
             return found
-        with self.turns.left():  # they may ask somebody
-            return first_credential(self.catalog.credentials, origin, path)
+        return first_credential(self.catalog.credentials, origin, path)
 
     def context(self, package: str, workshops: Workshops, progress: Progress) -> Context:
         def workshop(key: str) -> AbstractContextManager[Path]:
@@ -139,7 +137,6 @@ class Means:
             environ=self.environ,
             offline=self.offline,
             layer_formats=self.catalog.layer_formats(),
-            turns=self.turns,
             memo=self.memo,
             mirrors=self.network.settings.mirrors,
             workshop=workshop,

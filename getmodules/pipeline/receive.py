@@ -59,8 +59,8 @@ class Content:
     blob_bytes: int | None = None
     digests: Mapping[str, str] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
-    #: Whether reading the members may be waiting: for their source, or for whatever a plugin of others does.
-    may_wait: bool = False
+    #: Only our own unpackers read the members, and from archives that are here: nobody is waited for meanwhile.
+    is_at_hand: bool = False
     #: What to do where it turns out not to be what it was said to be.
     advice: Callable[[], str | None] = _no_advice
 
@@ -90,14 +90,7 @@ class Place:
 
     @contextmanager
     def spooled(
-        self,
-        blob: Blob,
-        name: str,
-        demands: tuple[Demand, ...],
-        context: Context,
-        *,
-        spent: int = 0,
-        leaves_turn: bool = False,
+        self, blob: Blob, name: str, demands: tuple[Demand, ...], context: Context, *, spent: int = 0
     ) -> Iterator[Archive]:
         """What ``blob`` brings, counted and hashed; nothing is asked for that the store has.
 
@@ -109,7 +102,7 @@ class Place:
             if found is None and blob.digests:
                 claim.enter_context(self.visit.claim(str(blob.digests[0]), context))
                 found = self._found(blob, algorithms)  # by now, perhaps
-            yield found or self._brought(blob, name, algorithms, context, spent, leaves_turn)
+            yield found or self._brought(blob, name, algorithms, context, spent)
 
     def _found(self, blob: Blob, algorithms: set[str]) -> Archive | None:
         if self.held is not None:
@@ -120,14 +113,12 @@ class Place:
                 return checked_size(blob, held)
         return None
 
-    def _brought(
-        self, blob: Blob, name: str, algorithms: set[str], context: Context, spent: int, leaves_turn: bool
-    ) -> Archive:
+    def _brought(self, blob: Blob, name: str, algorithms: set[str], context: Context, spent: int) -> Archive:
         context.phase(Phase.DOWNLOADING, blob.size)
         with translated("cannot store the download"):
             into = self.visit.arriving(partial(self.spare, name))
         try:
-            return spool(blob, into, algorithms, context, spent=spent, leaves_turn=leaves_turn)
+            return spool(blob, into, algorithms, context, spent=spent)
         except OfflineError as error:
             if not blob.digests:
                 raise
@@ -145,18 +136,18 @@ def receive(
     """What arrived, as members that may be written. A blob is spooled into ``place``."""
     treatment = journey.treatment(catalog)
     getter = journey.getter(catalog)
-    plugin, leaves = getter.plugin, "content" in getter.leaves_turn_to_wait
+    plugin = getter.plugin
     if isinstance(fetched, Members):
         _refuse_what_needs_bytes(treatment, demands)
         _refuse_where_a_verifier_needs_bytes(catalog)
-        return Content(members=fetched, plugins=(plugin,), digests=fetched.digests, may_wait=True)
+        return Content(members=fetched, plugins=(plugin,), digests=fetched.digests)
     if isinstance(fetched, Layers):
         _refuse_what_needs_bytes(treatment, demands)
         return _receive_layers(fetched, plugin, place, catalog, context)
     with attributed(plugin):
         plan = _unpacker(fetched, treatment, catalog)
     demands = (*demands, *_bytes_demands(fetched, journey, catalog, context))
-    with attributed(plugin), place.spooled(fetched, "package", demands, context, leaves_turn=leaves) as archive:
+    with attributed(plugin), place.spooled(fetched, "package", demands, context) as archive:
         context.phase(Phase.VERIFYING)
         evidence = demanded.judge(Gate.BYTES, archive, demands, catalog.verifiers, context)
         digest = archive.digests[OWN_ALGORITHM]
@@ -173,7 +164,7 @@ def receive(
         blob_bytes=archive.size,
         digests={fetched.key: str(fetched.digests[0] if fetched.digests else digest)},
         evidence=evidence,
-        may_wait=isinstance(plan, BoundUnpacker) and not plan.plugin.first_party,
+        is_at_hand=isinstance(plan, BoundUnpacker) and plan.plugin.first_party,
         advice=advice,
     )
 
@@ -206,7 +197,7 @@ def _receive_layers(layers: Layers, plugin: Plugin, place: Place, catalog: Catal
         plugins=(plugin,),
         packed_bytes=packed,
         evidence=tuple(evidence),
-        may_wait=not ours,
+        is_at_hand=ours,
     )
 
 

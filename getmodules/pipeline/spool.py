@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
 from functools import partial
 
 from getmodules.api.model import FEW_BYTES, Archive, Blob
@@ -30,12 +29,10 @@ def spool(
     context: Context,
     *,
     spent: int = 0,
-    leaves_turn: bool = False,
 ) -> Archive:
     """The blob as a new file, hashed with ``algorithms`` and always with sha256.
 
-    ``spent`` is what other blobs of the package took already of what a package may download. With ``leaves_turn``
-    the chunks are waited for without the turn as it is.
+    ``spent`` is what other blobs of the package took already of what a package may download.
     """
     hashers = {name: hashlib.new(name) for name in {OWN_ALGORITHM, *algorithms}}
     size = 0
@@ -46,10 +43,8 @@ def spool(
             hasher.update(chunk)
         into.write(chunk)
 
-    is_quick = leaves_turn and blob.size is not None and blob.size <= FEW_BYTES
-    left = nullcontext() if is_quick else context.turns.left()
     worker = Worker("getmodules-spool", inline_bytes=_INLINE_BYTES)
-    with translated("cannot store the download"), left, worker:
+    with translated("cannot store the download"), worker:
         for chunk in received(blob, context, spent=spent):
             size += len(chunk)
             if size > FEW_BYTES:
@@ -86,14 +81,11 @@ def read_small(blob: Blob, limit: int, context: Context) -> bytes:
     """A blob that is held in memory because it must be small: a checksum file."""
     pieces: list[bytes] = []
     allowed = limit
-    with context.turns.left():
-        for chunk in received(blob, context):
-            allowed -= len(chunk)
-            if allowed < 0:
-                raise LimitExceededError(
-                    f"it has more than {limit:,} bytes", part="metadata", hint="this bound is fixed"
-                )
-            pieces.append(bytes(chunk))
+    for chunk in received(blob, context):
+        allowed -= len(chunk)
+        if allowed < 0:
+            raise LimitExceededError(f"it has more than {limit:,} bytes", part="metadata", hint="this bound is fixed")
+        pieces.append(bytes(chunk))
     return b"".join(pieces)
 
 

@@ -7,7 +7,6 @@ mind later changes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
 from typing import Any
 
 from getmodules.api.model import Archive, Gate, Member, Members, Pin, Tree
@@ -59,8 +58,7 @@ class BoundUnpacker:
 
     def unpack(self, archive: Archive, context: Context) -> Members:
         where = f"unpacker {self.names[0]!r}"
-        with nullcontext() if self.plugin.first_party else context.turns.left():
-            items: Iterable[Member] = self.plugin.guard.ask(where, self.offer, "unpack", archive, context)
+        items: Iterable[Member] = self.plugin.guard.ask(where, self.offer, "unpack", archive, context)
         members = self.plugin.guard.members(where, items, ours=self.plugin.first_party)
         return Members(members, strict=True)
 
@@ -107,8 +105,7 @@ class BoundVerifier:
 
     def verify(self, gate: Gate, subject: Pin | Archive | Tree, context: Context) -> str | None:
         where = f"verifier {self.name!r}"
-        with context.turns.left():  # it may ask somebody
-            result = self.plugin.guard.ask(where, self.offer, "verify", gate, subject, context)
+        result = self.plugin.guard.ask(where, self.offer, "verify", gate, subject, context)
         if result is not None and not isinstance(result, str):
             raise self.plugin.guard.violation(f"{where} returned {type(result).__name__}, not a string or None")
         return result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import nullcontext
 from typing import Any, TypeGuard
 
 from getmodules.addresses.core_arguments import CORE_ARGUMENTS
@@ -35,9 +34,6 @@ class BoundGetter:
     version_argument: str | None = None
     #: Whether it gives an identity without fetching, so that an address of its own may be pinned.
     resolves: bool = True
-    #: In which of ``fetch`` and the reading of ``content`` it leaves its turn by itself, when it has somebody to wait
-    #: for. Strangers know nothing of turns.
-    leaves_turn_to_wait: frozenset[str] = frozenset()
 
     def check(self, package: PackageAddress) -> PackageAddress:
         self._check_argument_names(package)
@@ -80,8 +76,7 @@ class BoundGetter:
         return demands
 
     def resolve(self, package: PackageAddress, context: Context) -> Pin | Elsewhere | None:
-        with context.turns.left() if self.resolves else nullcontext():
-            result = self._optional("resolve", context.mirrors.asked(package), context)
+        result = self._optional("resolve", context.mirrors.asked(package), context)
         if result is None:
             return None
         if isinstance(result, Elsewhere):
@@ -124,15 +119,10 @@ class BoundGetter:
 
     def versions(self, package: PackageAddress, context: Context) -> tuple[str, ...]:
         """The names under which versions of ``package`` may be had."""
-        with context.turns.left():
-            found = self._optional("versions", context.mirrors.asked(package), context)
-            return self.plugin.guard.call("versions", bounded_names, found or (), context.checkpoint)
+        found = self._optional("versions", context.mirrors.asked(package), context)
+        return self.plugin.guard.call("versions", bounded_names, found or (), context.checkpoint)
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:
-        with nullcontext() if "fetch" in self.leaves_turn_to_wait else context.turns.left():
-            return self._fetched(pin, wants, context)
-
-    def _fetched(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:
         asked = replace(pin, package=context.mirrors.asked(pin.package))
         result = self.plugin.guard.ask("fetch", self.offer, "fetch", asked, wants, context)
         if isinstance(result, Blob):
@@ -204,5 +194,4 @@ def bind_getter(plugin: Plugin, offer: Any) -> BoundGetter:
         version_argument=getattr(offer, "version_argument", None),
         # Not looked up on the offer itself: to get at it may go wrong, and that is told when it is called.
         resolves=hasattr(type(offer), "resolve") or "resolve" in getattr(offer, "__dict__", {}),
-        leaves_turn_to_wait=frozenset(getattr(offer, "leaves_turn_to_wait", ()) if plugin.first_party else ()),
     )

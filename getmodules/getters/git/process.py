@@ -36,9 +36,9 @@ from getmodules.util.processes import feed, kill, pause
 from getmodules.util.redact import printable
 
 if TYPE_CHECKING:
-    from subprocess import Popen
-if TYPE_CHECKING:
     import git
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 
 _importing = threading.Lock()

@@ -19,8 +19,6 @@ from getmodules.util.values import replace
 
 class HttpGetter:
     schemes = ("http", "https")
-    #: The connections do, both while they are asked and while their answers are read.
-    leaves_turn_to_wait = ("fetch", "content")
     #: Any argument that is not the core's belongs to the URL and is sent.
     arguments = None
 

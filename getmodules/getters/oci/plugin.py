@@ -35,8 +35,6 @@ class _Packages:
     sends_on = False
     #: The media type of a layer says what it is, and the manifest's digest says that it is right.
     core_arguments: frozenset[str] = frozenset()
-    #: In ``fetch``; most of the time there is nobody.
-    leaves_turn_to_wait = ("fetch",)
 
     def __init__(self, repositories: RepositoryFactory) -> None:
         self._repositories = repositories
@@ -75,8 +73,7 @@ class _Packages:
         from getmodules.getters.oci.artifact import CONFIG_BYTES, check_image_label
         from getmodules.getters.oci.repository import read_blob
 
-        with context.turns.left():
-            config = read_blob(read, image.config, CONFIG_BYTES, context)
+        config = read_blob(read, image.config, CONFIG_BYTES, context)
         check_image_label(config)
         return Layers(blobs=tuple(_blob(read, layer, name) for layer, name in image.layers))
 

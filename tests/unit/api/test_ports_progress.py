@@ -14,10 +14,3 @@ def test_every_method_does_nothing() -> None:
     progress.notice("p", "look")
     progress.finished("p", None)
     assert vars(progress) == {}
-
-
-def test_nothing_is_assumed_of_those_who_show_it() -> None:
-    class Shows(Progress):
-        """What people write."""
-
-    assert Shows().may_wait

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -110,24 +109,3 @@ def test_a_link_is_no_lock(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="symbolic links"), claimed(tmp_path / "lock", no_wait):
         pass
     assert os.listdir(tmp_path) == ["lock"]
-
-
-def test_whoever_waits_does_so_where_it_was_told_to(tmp_path: Path) -> None:
-    pauses: list[str] = []
-
-    @contextmanager
-    def pausing() -> Iterator[None]:
-        pauses.append("begun")
-        yield
-        pauses.append("ended")
-
-    def wait(first: bool) -> None:
-        assert len(pauses) % 2 == 0
-        if len(pauses) == 4:
-            raise KeyboardInterrupt
-
-    with claimed(tmp_path / "lock", no_wait, pausing):
-        assert pauses == []
-        with pytest.raises(KeyboardInterrupt), claimed(tmp_path / "lock", wait, pausing):
-            pass
-    assert pauses == ["begun", "ended"] * 2

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from getmodules import Client, Credential, InstallError, Origin, hookimpl
-from getmodules.api.model import Members
+from getmodules.api.model import Gate, Members
 from getmodules.api.ports import Progress
-from getmodules.archive.source import HEAD_BYTES
 from getmodules.cache.session import Workshops
 from getmodules.pipeline.operation import SMALL_BYTES, Means
 from getmodules.pipeline.receive import Content
 from getmodules.util.redact import Secret
+from tests.support.fakes import FakePlugin, FakeVerifier
 
 ORIGIN = Origin("https", "h.example", 443)
 
@@ -24,31 +23,15 @@ class _Credentials:
     name = "asks"
 
     def __init__(self) -> None:
-        self.turn_was_free: list[bool] = []
-        self.means: Means
+        self.asked: list[Origin] = []
 
     def lookup(self, origin: Origin, path: str) -> Credential:
-        self.turn_was_free.append(_is_free(self.means))
+        self.asked.append(origin)
         return Credential(secret=Secret("of a plugin"), found_in="here")
 
     @hookimpl
     def getmodules_credentials(self) -> tuple[Any, ...]:
         return (self,)
-
-
-def _is_free(means: Means) -> bool:
-    """Whether another thread could have the turn."""
-    found: list[bool] = []
-
-    def look() -> None:
-        found.append(means.turns._turn.acquire(blocking=False))
-        if found[0]:
-            means.turns._turn.release()
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    thread.join()
-    return found[0]
 
 
 def _means(*plugins: object, **environ: str) -> Means:
@@ -59,8 +42,7 @@ def _means(*plugins: object, **environ: str) -> Means:
 def _credential(means: Means, place: Path) -> Credential | None:
     with means.visit() as visit:
         context = means.context("p", Workshops(lambda name: place / name, visit), Progress())
-        with means.turns.taken():
-            return context.credentials(ORIGIN, "/")
+        return context.credentials(ORIGIN, "/")
 
 
 def test_the_environment_is_nearer_than_a_plugin(tmp_path: Path) -> None:
@@ -68,31 +50,40 @@ def test_the_environment_is_nearer_than_a_plugin(tmp_path: Path) -> None:
     found = _credential(_means(plugin, GETMODULES_TOKEN_h_example="of the environment"), tmp_path)
     assert found is not None
     assert found.secret == Secret("of the environment")
-    assert plugin.turn_was_free == []
+    assert plugin.asked == []
 
 
-def test_a_plugin_is_asked_without_the_turn(tmp_path: Path) -> None:
+def test_a_plugin_is_asked_where_the_environment_has_none(tmp_path: Path) -> None:
     plugin = _Credentials()
-    plugin.means = means = _means(plugin)
-    found = _credential(means, tmp_path)
+    found = _credential(_means(plugin), tmp_path)
     assert found is not None
     assert found.secret == Secret("of a plugin")
-    assert plugin.turn_was_free == [True]
+    assert plugin.asked == [ORIGIN]
 
 
 @pytest.mark.parametrize(
-    ("packed", "may_wait", "free"),
+    ("packed", "is_at_hand", "alone"),
     [
-        pytest.param(HEAD_BYTES, False, False, id="small"),
-        pytest.param(SMALL_BYTES + 1, False, True, id="large"),
-        pytest.param(HEAD_BYTES, True, True, id="of somebody who may wait"),
+        pytest.param(SMALL_BYTES, True, True, id="small"),
+        pytest.param(SMALL_BYTES + 1, True, False, id="large"),
+        pytest.param(SMALL_BYTES, False, False, id="read by somebody who may wait"),
+        pytest.param(None, True, False, id="no archive"),
     ],
 )
-def test_who_has_the_turn_while_it_is_unpacked(packed: int, *, may_wait: bool, free: bool) -> None:
+def test_small_archives_are_written_one_at_a_time(packed: int | None, *, is_at_hand: bool, alone: bool) -> None:
     means = _means()
-    content = Content(members=Members(()), plugins=(), packed_bytes=packed, may_wait=may_wait)
-    with means.turns.taken(), means.unpacking(content):
-        assert _is_free(means) is free
+    content = Content(members=Members(()), plugins=(), packed_bytes=packed, is_at_hand=is_at_hand)
+    with means.alone_with(content):
+        assert means.lock.locked() is alone
+    assert not means.lock.locked()
+
+
+@pytest.mark.parametrize(("gate", "alone"), [(Gate.PIN, True), (Gate.BYTES, True), (Gate.TREE, False)])
+def test_nobody_waits_for_a_plugin_that_judges_trees(gate: Gate, *, alone: bool) -> None:
+    means = _means(FakePlugin(verifiers=(FakeVerifier(gates=(gate,)),)))
+    content = Content(members=Members(()), plugins=(), packed_bytes=SMALL_BYTES, is_at_hand=True)
+    with means.alone_with(content):
+        assert means.lock.locked() is alone
 
 
 def test_a_workshop_is_the_packages_own(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 
 from getmodules import Context, Phase, Progress
 from getmodules.pipeline.operation import Reporting
-from getmodules.turns import Turns
 from tests.support.fakes import FakeGetter, Recorder, client_with, members_of
 
 
@@ -63,7 +61,7 @@ def test_cancelling_is_no_plugins_fault(tmp_path: Path, during: Any, error: Base
 
 def test_reports_reach_the_caller() -> None:
     recorder = Recorder()
-    reporting = Reporting(recorder, Turns())
+    reporting = Reporting(recorder)
     reporting.phase("p", Phase.UNPACKING, 5)
     reporting.advance("p", 3)
     reporting.notice("p", "m")
@@ -77,34 +75,6 @@ def test_reports_reach_the_caller() -> None:
     assert reporting.cancelled_by is None
 
 
-class _Looks(Progress):
-    """Whether another thread could have the turn while a phase is reported."""
-
-    def __init__(self, turns: Turns, *, may_wait: bool) -> None:
-        self.turns = turns
-        self.may_wait = may_wait
-        self.seen: list[bool] = []
-
-    def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
-        def take() -> None:
-            self.seen.append(self.turns._turn.acquire(blocking=False))
-            if self.seen[-1]:
-                self.turns._turn.release()
-
-        other = threading.Thread(target=take)
-        other.start()
-        other.join()
-
-
-@pytest.mark.parametrize("may_wait", [True, False])
-def test_progress_that_waits_for_nobody_keeps_the_turn(may_wait: bool) -> None:
-    turns = Turns()
-    looks = _Looks(turns, may_wait=may_wait)
-    with turns.taken():
-        Reporting(looks, turns).phase("p", Phase.VERIFYING)
-    assert looks.seen == [may_wait]
-
-
 def test_progress_that_is_none_of_ours(tmp_path: Path) -> None:
     """Whatever has the methods will do."""
 
@@ -113,8 +83,6 @@ def test_progress_that_is_none_of_ours(tmp_path: Path) -> None:
             self.seen: list[str] = []
 
         def __getattr__(self, name: str) -> Any:
-            if name == "may_wait":
-                raise AttributeError(name)
             return lambda *_: self.seen.append(name)
 
     looks = Looks()

@@ -63,25 +63,3 @@ def test_a_blob_is_closed_whatever_happens(tmp_path: Path) -> None:
     with pytest.raises(GetModulesError):
         client.get("fake://h/p.zip", tmp_path / "dest")
     assert closed == [True]
-
-
-@pytest.mark.parametrize(
-    ("size", "leaves", "kept"),
-    [
-        pytest.param(10, True, True, id="small, of a source that leaves it by itself"),
-        pytest.param(10, False, False, id="small"),
-        pytest.param(FEW_BYTES + 1, True, False, id="large"),
-        pytest.param(None, True, False, id="nobody knows how large"),
-    ],
-)
-def test_the_turn_is_left_for_what_may_take_long(tmp_path: Path, size: int | None, *, leaves: bool, kept: bool) -> None:
-    context = a_context()
-    mine: list[bool] = []
-
-    def chunks() -> Iterator[bytes]:
-        mine.append(context.turns._is_mine())
-        yield b"x" * (size or 10)
-
-    with closing(Arriving(lambda: tmp_path / "it")) as into, context.turns.taken():
-        spool(Blob(chunks=chunks(), size=size), into, (), context, leaves_turn=leaves)
-    assert mine == [kept]

@@ -1,22 +1,27 @@
-"""What may wait for another package must not keep that one from computing: nobody waits with the turn in hand."""
+"""Packages side by side: what one of them waits for holds up no other one."""
 
 from __future__ import annotations
 
 import os
+import random
+import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from getmodules import Blob, Client, Gate, Kind, Member, Pin, Progress, hookimpl
-from getmodules.api.model import Layers
+from getmodules.api.model import Layers, Members
 from getmodules.api.ports import Phase
 from getmodules.pipeline.batch import Job, Pace, install_all
 from getmodules.pipeline.operation import SMALL_BYTES
-from tests.support.fakes import ZIP, FakeGetter, FakePlugin, FakeVerifier, blob
+from tests.support.fakes import ZIP, FakeGetter, FakePlugin, FakeVerifier, blob, zip_of
 
 PACKAGES = 4
 PATIENCE = 60
@@ -170,6 +175,147 @@ def test_the_callers_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, p
         for job in jobs_of(client, tmp_path)
     ]
     assert len(install_all(jobs, client._means(None, None)).done) == PACKAGES
+
+
+WAITING = "fake://h0/waits"
+
+
+class OthersAreDone(Progress):
+    """``wait`` returns when all packages but the one that waits are installed."""
+
+    def __init__(self) -> None:
+        self._ended = threading.Semaphore(0)
+
+    def finished(self, package: str, error: BaseException | None) -> None:
+        if package != WAITING and error is None:
+            self._ended.release()
+
+    def wait(self) -> None:
+        assert all(self._ended.acquire(timeout=PATIENCE) for _ in range(PACKAGES)), "they wait for a plugin"
+
+
+def getter_beside_archives(of_waiting: Callable[[], Any]) -> FakeGetter:
+    """``of_waiting`` for the package that waits; all others are small archives."""
+    return FakeGetter(answer=lambda pin, *_: of_waiting() if pin.package.url == WAITING else blob(ZIP), pin=by_url)
+
+
+def members_that_wait(others: OthersAreDone) -> Plugin:
+    def items() -> Iterator[Member]:
+        others.wait()
+        yield Member("a", Kind.FILE, 1, executable=False, open=lambda: (b"x",))
+
+    return Plugin(getter_beside_archives(lambda: Members(items())))
+
+
+def content_that_waits(others: OthersAreDone) -> Plugin:
+    def content() -> Iterator[bytes]:
+        others.wait()
+        yield b"x"
+
+    member = Member("a", Kind.FILE, 1, executable=False, open=content)
+    return Plugin(getter_beside_archives(lambda: Members((member,))))
+
+
+def an_unpacker_that_waits(others: OthersAreDone, *, at_once: bool) -> Plugin:
+    getter = getter_beside_archives(lambda: Blob(chunks=(b"x",), name="p.slow"))
+    return Plugin(getter, unpackers=(Unpacker(others.wait, at_once=at_once),))
+
+
+def layers_that_wait(others: OthersAreDone) -> Plugin:
+    getter = getter_beside_archives(lambda: Layers(blobs=(Blob(chunks=(b"x",), format="slow"),)))
+    waited = [False]
+
+    def wait() -> None:
+        if not waited[0]:  # layers are read twice
+            others.wait()
+        waited[0] = True
+
+    return Plugin(getter, unpackers=(Unpacker(wait, at_once=False),))
+
+
+def a_verifier_that_waits(others: OthersAreDone) -> Plugin:
+    class Verifier(FakeVerifier):
+        def verify(self, gate: Gate, subject: Any, context: Any) -> str | None:
+            if context.package == WAITING:
+                others.wait()
+            return None
+
+    return Plugin(getter_beside_archives(lambda: blob(ZIP)), verifiers=(Verifier(gates=(Gate.TREE,)),))
+
+
+@pytest.mark.parametrize(
+    "plugin_of",
+    [
+        pytest.param(members_that_wait, id="a getter, of its members"),
+        pytest.param(content_that_waits, id="a getter, of a file"),
+        pytest.param(partial(an_unpacker_that_waits, at_once=True), id="an unpacker, while it is called"),
+        pytest.param(partial(an_unpacker_that_waits, at_once=False), id="an unpacker, while it is read"),
+        pytest.param(layers_that_wait, id="an unpacker of layers"),
+        pytest.param(a_verifier_that_waits, id="a verifier of trees"),
+    ],
+)
+def test_a_plugin_that_waits_for_ever_delays_no_other_package(
+    tmp_path: Path, plugin_of: Callable[[OthersAreDone], Plugin]
+) -> None:
+    others = OthersAreDone()
+    client = client_of(plugin_of(others), others)
+    waiting = Job(name="waiting", address=client.detect(WAITING), dest=tmp_path / "waiting", source=WAITING)
+    outcome = install_all([waiting, *jobs_of(client, tmp_path)], client._means(None, None))
+    assert outcome.failures == ()
+    assert len(outcome.done) == PACKAGES + 1
+
+
+class Crowd(Progress):
+    """How many packages were ever published at one time."""
+
+    def __init__(self) -> None:
+        self._publishing: set[str] = set()
+        self.most = 0
+
+    def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
+        if phase is Phase.PUBLISHING:
+            self._publishing.add(package)
+            self.most = max(self.most, len(self._publishing))
+            time.sleep(0.01)
+            self._publishing.discard(package)
+
+
+def test_small_archives_are_written_and_published_one_at_a_time(tmp_path: Path) -> None:
+    crowd = Crowd()
+    assert all_installed(client_of(Plugin(getter_of(lambda: blob(ZIP))), crowd), tmp_path)
+    assert crowd.most == 1
+
+
+def test_large_archives_are_published_side_by_side(tmp_path: Path) -> None:
+    large = zip_of({"noise": random.Random(1).randbytes(SMALL_BYTES)})
+    client = client_of(Plugin(getter_of(lambda: blob(large))), Waiting(Phase.PUBLISHING, Meeting().attend))
+    assert all_installed(client, tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_child_installs_although_its_parent_was_publishing_when_it_was_forked(tmp_path: Path) -> None:
+    publishing, release = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        publishing.set()
+        release.wait(PATIENCE)
+
+    client = client_of(Plugin(getter_of(lambda: blob(ZIP))))
+    with ThreadPoolExecutor(1) as pool:
+        parent = pool.submit(client.get, "fake://h/p", tmp_path / "a", progress=Waiting(Phase.PUBLISHING, wait))
+        publishing.wait(PATIENCE)
+        child = os.fork()
+        if not child:
+            signal.alarm(PATIENCE)
+            with suppress(BaseException):
+                client.get("fake://h/q", tmp_path / "b")
+                os._exit(0)
+            os._exit(1)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        release.set()
+        parent.result(PATIENCE)
+    assert status == 0
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
 
 
 @pytest.mark.parametrize("stopped", [False, True], ids=["it is full", "it is shut down meanwhile"])
