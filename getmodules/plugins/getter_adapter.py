@@ -108,7 +108,7 @@ class BoundGetter:
             ) from error
 
     def repository(self, package: PackageAddress, context: Context) -> Any:
-        """What packages of this kind can be published to: a repository as :mod:`getmodules.oci` knows them."""
+        """What packages of this kind can be published to: a repository as the OCI getter knows them."""
         found = self._optional("repository", package, context)
         if found is None:
             raise AddressError(

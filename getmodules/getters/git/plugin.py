@@ -1,6 +1,6 @@
 """``git:`` — repositories: a commit's tree, exactly as it is stored, over any of git's own transports.
 
-The identity is the commit. What reaches git is decided in :mod:`getmodules.git`; here an address becomes a question.
+The identity is the commit. What reaches git is decided in this folder; here an address becomes a question.
 """
 
 from __future__ import annotations

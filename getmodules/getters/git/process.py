@@ -36,7 +36,7 @@ from getmodules.util.processes import feed, kill, pause
 from getmodules.util.redact import printable
 
 if TYPE_CHECKING:
-    import git
+    from git import Git as Runner
 if TYPE_CHECKING:
     from subprocess import Popen
 
@@ -44,23 +44,23 @@ if TYPE_CHECKING:
 _importing = threading.Lock()
 
 
-def runner() -> type[git.Git]:
+def runner() -> type[Runner]:
     """Return the class of GitPython that starts processes."""
     with _importing:  # no git is started while os.environ is another one
         return _imported()
 
 
 @cache
-def _imported() -> type[git.Git]:
+def _imported() -> type[Runner]:
     try:
         with _environ_without_git():
-            import git
+            from git import Git as Runner
     except ImportError as error:
         raise ToolMissingError(
             f"GitPython cannot be used: {printable(str(error), 300)}",
             hint="install getmodules again, with all that it depends on; and see that `git version` works",
         ) from error
-    return git.Git
+    return Runner
 
 
 @contextmanager

@@ -94,9 +94,10 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
         from pathlib import Path
         from getmodules import SubdirectoryNotFoundError
         from getmodules.archive.formats import ZipFormat
-        from getmodules.archive.writer import Outlet, write_members
-        from getmodules.model import Archive, Members
-        from tests.contexts import a_context
+        from getmodules.archive.selection import Outlet
+        from getmodules.archive.writer import write_members
+        from getmodules.api.model import Archive, Members
+        from tests.support.contexts import a_context
         path, context = Path(sys.argv[1]), a_context()
         archive = Archive(path=path, size=path.stat().st_size, digests={})
         members = Members(ZipFormat().unpack(archive, context), strict=True)

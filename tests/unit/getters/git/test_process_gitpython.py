@@ -18,7 +18,7 @@ from tests.support.tools import need
 IMPORTED = """
 import os
 ours, before = os.environ, dict(os.environ)
-from getmodules.git.gitpython import runner
+from getmodules.getters.git.process import runner
 print(runner().__name__)
 assert os.environ is ours
 assert os.environ == before
@@ -91,7 +91,7 @@ def test_a_git_that_does_not_work(script: str, tmp_path: Path) -> None:
     git.chmod(0o755)
     code = """
 from getmodules import ToolMissingError
-from getmodules.git.gitpython import runner
+from getmodules.getters.git.process import runner
 try:
     runner()
 except ToolMissingError as error:

@@ -10,7 +10,7 @@ from getmodules.testing import FAULTS
 from tests.support.checkout import DOCS
 
 DOCUMENTATION = DOCS / "reference" / "testing.rst"
-TESTS = Path(__file__).parent / "misbehaviour"
+TESTS = Path(__file__).parent
 
 
 def test_a_name_is_there_once() -> None:
