@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,6 +78,8 @@ class Client(Projects):
         self._has_told = False
         self._registry = registry_from(settings, registry)
         self._sweeper = Sweeper()
+        #: By process: whoever holds one is not in a process that is forked meanwhile.
+        self._locks: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
         self._environ = dict(settings)
         self._store = _Store(_cache_directory(cache_dir, settings) if use_cache else None)
         self._offline = offline
@@ -273,10 +276,14 @@ class Client(Projects):
 
     def _means(self, limits: Limits | None, progress: Progress | None) -> Means:
         self._check_plugins()
+        progress = progress or self._progress
+        # A progress of the caller's may wait for another operation, which then must not need the same lock.
+        is_callers = type(progress) is not Progress
         return Means(
             catalog=self._catalog,
             limits=limits or self._limits,
-            progress=progress or self._progress,
+            progress=progress,
+            lock=threading.Lock() if is_callers else self._locks[os.getpid()],
             sweeper=self._sweeper,
             private=PrivateDirectories(self._sweeper),
             network=self._network,

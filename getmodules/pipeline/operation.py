@@ -90,7 +90,7 @@ class Means:
     #: Of the operation that these means were made for.
     memo: Memo = field(default_factory=Memo, repr=False)
     trouble: Trouble = field(default_factory=Trouble, repr=False)
-    #: Held while a small archive is written, judged and published.
+    #: See :meth:`alone_with`.
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     private: PrivateDirectories = field(default_factory=PrivateDirectories, repr=False)
 
@@ -99,11 +99,11 @@ class Means:
             raise InstallError("cancelled", part="cancelled")
 
     def alone_with(self, content: Content) -> AbstractContextManager[object]:
-        """The block in which ``content`` is written, judged and published; small archives do so one at a time.
+        """Return what is held while ``content`` is written, judged and published: the lock, for a small archive.
 
-        To write one is thousands of system calls, at each of which Python changes threads: side by side they take
-        longer than one after the other. Nobody waits for what may take long: a large archive, what a getter or
-        unpacker of a plugin brings, a plugin that judges trees.
+        To write one takes hundreds of system calls, and Python may change threads at each: side by side they take
+        longer than one after the other. Nobody waits for what may take long: a large archive, members of a getter,
+        an unpacker or a verifier of trees that are a plugin's.
         """
         is_small = content.packed_bytes is not None and content.packed_bytes <= SMALL_BYTES
         is_judged = any(Gate.TREE in verifier.gates for verifier in self.catalog.verifiers)

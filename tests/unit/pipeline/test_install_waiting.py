@@ -292,17 +292,55 @@ def test_large_archives_are_published_side_by_side(tmp_path: Path) -> None:
     assert all_installed(client, tmp_path)
 
 
+def test_operations_of_one_client_write_small_archives_one_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = most = 0
+
+    def sync(_: int) -> None:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        time.sleep(0.01)
+        inside -= 1
+
+    monkeypatch.setattr("getmodules.files.staging.sync_filesystem", sync)
+    client = client_of(Plugin(getter_of(lambda: blob(ZIP))))
+    with ThreadPoolExecutor(PACKAGES) as pool:
+        list(pool.map(lambda job: client.get(job.source, job.dest), jobs_of(client, tmp_path)))
+    assert most == 1
+
+
+@pytest.mark.parametrize("threads", [0, 1], ids=["in the same thread", "in another one"])
+def test_a_progress_that_installs_something_with_the_same_client(tmp_path: Path, threads: int) -> None:
+    client = client_of(Plugin(getter_of(lambda: blob(ZIP))))
+
+    def install() -> None:
+        if threads:
+            with ThreadPoolExecutor(threads) as pool:
+                pool.submit(client.get, "fake://tool/p", tmp_path / "tool").result(PATIENCE)
+        else:
+            client.get("fake://tool/p", tmp_path / "tool")
+
+    client.get("fake://h/p", tmp_path / "dest", progress=Waiting(Phase.PUBLISHING, install))
+    assert sorted(os.listdir(tmp_path)) == ["dest", "tool"]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_a_child_installs_although_its_parent_was_publishing_when_it_was_forked(tmp_path: Path) -> None:
-    publishing, release = threading.Event(), threading.Event()
+def test_a_child_installs_although_its_parent_was_publishing_when_it_was_forked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publishing, release, process = threading.Event(), threading.Event(), os.getpid()
 
-    def wait() -> None:
-        publishing.set()
-        release.wait(PATIENCE)
+    def sync(_: int) -> None:
+        if os.getpid() == process:
+            publishing.set()
+            release.wait(PATIENCE)
 
+    monkeypatch.setattr("getmodules.files.staging.sync_filesystem", sync)
     client = client_of(Plugin(getter_of(lambda: blob(ZIP))))
     with ThreadPoolExecutor(1) as pool:
-        parent = pool.submit(client.get, "fake://h/p", tmp_path / "a", progress=Waiting(Phase.PUBLISHING, wait))
+        parent = pool.submit(client.get, "fake://h/p", tmp_path / "a")
         publishing.wait(PATIENCE)
         child = os.fork()
         if not child:
