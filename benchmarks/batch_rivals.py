@@ -26,8 +26,9 @@ from benchmarks.files import trees
 from benchmarks.harness import Rival, fresh
 from benchmarks.processes import GETMODULES, run
 from benchmarks.terraform import terraform_get
-from getmodules import Client, client
+from getmodules import Client
 from getmodules.files.private import PrivateDirectories
+from getmodules.pipeline import services
 
 #: Gives the files of some modules, as a bare loop reads them: MODULE/PATH, and the content.
 Bare = Callable[[], Iterable[tuple[str, bytes]]]
@@ -122,7 +123,7 @@ def with_more_directories(ours: Rival) -> Rival:
     """The same with a private directory for each module."""
 
     def install(place: Path) -> None:
-        with patch.object(client, "PrivateDirectories", _OneForEachModule):
+        with patch.object(services, "PrivateDirectories", _OneForEachModule):
             ours.work(place)
 
     return Rival("with a private directory for each module", install, ours.made, ours.prepare)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,19 +12,14 @@ from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.api.limits import Limits
 from getmodules.api.model import Installed, Request, Resolved, Want
 from getmodules.api.ports import Context, Progress
-from getmodules.cache.location import Home, directory_from, open_home
-from getmodules.cache.session import temporary_workshops
 from getmodules.errors import AddressError
 from getmodules.files.os_errors import install_error
-from getmodules.files.private import PrivateDirectories, Sweeper
-from getmodules.net.settings import ClientNetwork, NetSettings
-from getmodules.pipeline import detect as detection, gates as demands
-from getmodules.pipeline.install import install, reported, resolve_address
-from getmodules.pipeline.operation import Means
-from getmodules.pipeline.settings import limits_from, registry_from, selection_from
-from getmodules.plugins import catalog
-from getmodules.plugins.loader import check_named, load, tell_broken
-from getmodules.projects import Projects
+from getmodules.net.settings import NetSettings
+from getmodules.pipeline import detect as detection, gates
+from getmodules.pipeline.install import install, resolve_address
+from getmodules.pipeline.services import Services
+from getmodules.pipeline.settings import Settings
+from getmodules.plugins.catalog import Catalog
 from getmodules.util.redact import printable, redact_address
 from getmodules.util.values import replace
 
@@ -34,14 +27,14 @@ if TYPE_CHECKING:
     from getmodules.getters.oci.repository import Repository
     from getmodules.getters.oci.results import Inspected, Pushed
     from getmodules.pipeline.batch import Pace
-    from getmodules.project.hosts import Surroundings
     from getmodules.project.manifest import Manifest
+    from getmodules.project.reports import CheckReport, InstallReport, LockReport, OutdatedReport, VerifyReport
     from getmodules.project.workspace import Bench
 
 StrPath = str | os.PathLike[str]
 
 
-class Client(Projects):
+class Client:
     """Gets modules. It is not changed by use, so that many threads can share one.
 
     ``plugins`` are the program's own, besides the installed ones; ``without_plugins`` names installed ones
@@ -68,26 +61,24 @@ class Client(Projects):
         use_cache: bool = True,
         offline: bool = False,
     ) -> None:
-        settings = os.environ if environ is None else environ
-        self._limits = limits or limits_from(settings)
-        self._progress = progress or Progress()
-        self._own_plugins = tuple(plugins)
-        self._without_plugins = tuple(without_plugins)
-        self._selection = selection_from(settings, self._without_plugins)
-        self._catalog = catalog.build(load(self._selection, self._own_plugins))
-        self._has_told = False
-        self._registry = registry_from(settings, registry)
-        self._sweeper = Sweeper()
-        #: By process: whoever holds one is not in a process that is forked meanwhile.
-        self._locks: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
-        self._environ = dict(settings)
-        self._store = _Store(_cache_directory(cache_dir, settings) if use_cache else None)
-        self._offline = offline
-        self._network = ClientNetwork(network or NetSettings.from_environment(settings))
+        self._services = Services(
+            Settings.chosen(
+                limits=limits,
+                progress=progress,
+                plugins=plugins,
+                without_plugins=without_plugins,
+                network=network,
+                registry=registry,
+                environ=os.environ if environ is None else environ,
+                cache_dir=_absolute(cache_dir) if cache_dir else None,
+                use_cache=use_cache,
+                offline=offline,
+            )
+        )
 
     def close(self) -> None:
         """End the connections that are kept for the next call. The client can be used again."""
-        self._network.close()
+        self._services.close()
 
     def __enter__(self) -> Self:
         return self
@@ -96,9 +87,9 @@ class Client(Projects):
         self.close()
 
     @property
-    def catalog(self) -> catalog.Catalog:
+    def catalog(self) -> Catalog:
         """What the plugins offer, and how each of them fared."""
-        return self._catalog
+        return self._services.catalog
 
     def detect(self, source: str, *, base: StrPath | None = None) -> ModuleAddress:
         """The canonical address of ``source``; pure and offline."""
@@ -107,7 +98,7 @@ class Client(Projects):
     def explain(self, source: str, *, base: StrPath | None = None) -> detection.Detected:
         """As :meth:`detect`, with the steps of the detector chain."""
         start = None if base is None else os.fspath(base)
-        return detection.detect(source, self._catalog, base=start, registry=self._registry)
+        return detection.detect(source, self.catalog, base=start, registry=self._services.settings.registry)
 
     def resolve(
         self,
@@ -122,9 +113,9 @@ class Client(Projects):
         Raises ``FetchError`` (``fetch/no-identity``) where only fetching would tell.
         """
         address = self.detect(source, base=base)
-        means = self._means(limits, progress)
-        with means.private.removed_at_end():
-            return resolve_address(redact_address(source), address, means)
+        operation = self._services.operation(limits, progress)
+        with operation.private.removed_at_end():
+            return resolve_address(redact_address(source), address, operation)
 
     def get(
         self,
@@ -150,8 +141,8 @@ class Client(Projects):
             address=address.display(),
             force=force,
         )
-        request = Request(package=address.package, wants=(want,), demands=demands.of_expectation(expect))
-        (installed,) = install(request, self._means(limits, progress))
+        request = Request(package=address.package, wants=(want,), demands=gates.of_expectation(expect))
+        (installed,) = install(request, self._services.operation(limits, progress))
         return replace(installed, path=Path(dest))
 
     def push(
@@ -212,8 +203,126 @@ class Client(Projects):
         with self._repository(address, base, limits, progress) as (package, repository, context):
             return inspect(package, repository, context)
 
+    def add(
+        self,
+        name: str,
+        source: str,
+        manifest: StrPath = ".",
+        *,
+        version: str | None = None,
+        dest: str | None = None,
+        expect: str | None = None,
+        pace: Pace | None = None,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> LockReport:
+        """A new module in ``manifest`` (which may be a new file), and in the lock. Where that fails, both stay."""
+        from getmodules.project.edit import Addition
+
+        more = {"version": version, "dest": dest, "expect": expect}
+        entry = {"source": source, **{key: value for key, value in more.items() if value is not None}}
+        addition = Addition(name, entry)
+        with self._workspace(manifest, pace, limits, progress, read=addition.edited) as workspace:
+            return addition.settle(workspace)
+
+    def remove(self, name: str, manifest: StrPath = ".", *, progress: Progress | None = None) -> None:
+        """Take a module out of manifest and lock. What was installed of it stays."""
+        from getmodules.project.edit import Removal
+
+        removal = Removal(name)
+        with self._workspace(manifest, None, None, progress, read=removal.edited) as workspace:
+            removal.settle(workspace)
+
+    def lock(
+        self,
+        manifest: StrPath = ".",
+        *,
+        upgrade: bool | Iterable[str] = False,
+        pace: Pace | None = None,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> LockReport:
+        """Write down in ``getmodules.lock`` what each module of ``manifest`` (the file, or its directory) is.
+
+        What is locked stays so, unless the manifest's entry was edited, or ``upgrade`` says that it is looked up anew:
+        with ``True`` all of it, else what has one of these names. Where a module failed, nothing is written: see the
+        report's ``failures``.
+        """
+        from getmodules.project.lock import Upgrade, lock
+        from getmodules.project.manifest import reader
+
+        names = () if isinstance(upgrade, bool) else tuple(upgrade)
+        wanted = Upgrade(names) if names or upgrade is True else None
+        with self._workspace(manifest, pace, limits, progress, read=reader()) as workspace:
+            return lock(wanted, workspace)
+
+    def check_lock(
+        self,
+        manifest: StrPath = ".",
+        *,
+        pace: Pace | None = None,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> CheckReport:
+        """Whether the lock still says what the manifest says, and what the sources say today. Writes nothing."""
+        from getmodules.project.lock import check
+        from getmodules.project.manifest import reader
+
+        with self._workspace(manifest, pace, limits, progress, read=reader()) as workspace:
+            return check(workspace)
+
+    def install(
+        self,
+        manifest: StrPath = ".",
+        *,
+        names: Iterable[str] = (),
+        locked: bool = False,
+        frozen: bool = False,
+        force: bool = False,
+        pace: Pace | None = None,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> InstallReport:
+        """Bring the modules of ``manifest`` (all, or those with these ``names``) to where they belong, as locked.
+
+        What is not locked yet is locked afterwards; with ``locked`` that is an error (``lock-stale``), and ``frozen``
+        leaves the manifest unread. A tree that matches is left alone, an edited one is replaced by ``force`` only.
+        Failures are in the report, which also raises them (``check()``); good modules are installed all the same.
+        """
+        from getmodules.project.install import Wishes, install
+        from getmodules.project.manifest import reader
+
+        wishes = Wishes(names=tuple(names), locked=locked, frozen=frozen, force=force)
+        read = None if frozen else reader()
+        with self._workspace(manifest, pace, limits, progress, read=read) as workspace:
+            return install(wishes, workspace)
+
+    def verify(
+        self, manifest: StrPath = ".", *, names: Iterable[str] = (), progress: Progress | None = None
+    ) -> VerifyReport:
+        """The trees of a project against its lock. Nobody is asked, and the manifest is not read."""
+        from getmodules.project.trees import verify
+
+        with self._workspace(manifest, None, None, progress) as workspace:
+            return verify(tuple(names), workspace)
+
+    def outdated(
+        self,
+        manifest: StrPath = ".",
+        *,
+        pace: Pace | None = None,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> OutdatedReport:
+        """Of which modules there are newer versions, and which addresses mean something else by now."""
+        from getmodules.project.manifest import reader
+        from getmodules.project.outdated import outdated
+
+        with self._workspace(manifest, pace, limits, progress, read=reader()) as workspace:
+            return outdated(workspace)
+
     @contextmanager
-    def _bench(
+    def _workspace(
         self,
         manifest: StrPath,
         pace: Pace | None,
@@ -222,6 +331,7 @@ class Client(Projects):
         *,
         read: Callable[[Path], Manifest] | None = None,
     ) -> Iterator[Bench]:
+        """Open the project of ``manifest``; ``read`` gives the manifest, which is not read without it."""
         from getmodules.pipeline.batch import Pace
         from getmodules.project.manifest import Place
         from getmodules.project.workspace import Bench
@@ -229,95 +339,31 @@ class Client(Projects):
         # A slash at its end says what it is; nothing else does where it is not there.
         place = Place.at(_absolute(manifest), directory=os.fspath(manifest).endswith(("/", os.sep)))
         wanted = None if read is None else read(place.manifest)
-        around = None if wanted is None else wanted.surroundings
-        client = self._among(around) if around else self
-        means = client._means(limits, progress)
-        if around:
-            around.tell(self._environ, means.progress)
-        registry = self._registry or (wanted.registry if wanted else None)
+        hosts = None if wanted is None else wanted.surroundings
+        settings = self._services.settings
+        services = self._services.with_settings(hosts.applied(settings)) if hosts else self._services
+        operation = services.operation(limits, progress)
+        if hosts:
+            hosts.tell(settings.environ, operation.progress)
+        registry = settings.registry or (wanted.registry if wanted else None)
         try:
-            yield Bench(place=place, means=means, pace=pace or Pace(), read=read, registry=registry)
+            yield Bench(place=place, means=operation, pace=pace or Pace(), read=read, registry=registry)
         finally:
-            if client is not self:
-                client.close()
-
-    def _among(self, around: Surroundings) -> Client:
-        """This client with what a manifest says about hosts: registries and tokens are remembered by client."""
-        return Client(
-            limits=self._limits,
-            progress=self._progress,
-            plugins=self._own_plugins,
-            without_plugins=self._without_plugins,
-            network=around.network(self._network.settings),
-            registry=self._registry,
-            environ=around.environ(self._environ),
-            cache_dir=self._store.directory,
-            use_cache=self._store.directory is not None,
-            offline=self._offline,
-        )
+            if services is not self._services:
+                services.close()
 
     @contextmanager
     def _repository(
         self, source: str, base: StrPath | None, limits: Limits | None, progress: Progress | None
     ) -> Iterator[tuple[PackageAddress, Repository, Context]]:
-        """What ``source`` lies in, opened by the getter of its scheme."""
+        """Open the repository that ``source`` lies in, by the getter of its scheme."""
         address = self.detect(source, base=base)
         package = address.package
-        getter = self._catalog.getter(package.getter)
-        means = self._means(limits, progress)
-        with (
-            means.visit() as visit,
-            temporary_workshops(visit) as workshops,
-            reported(package.display(), means, workshops) as context,
-        ):
+        getter = self.catalog.getter(package.getter)
+        with self._services.operation(limits, progress).package(package, cached=False) as run:
             if address.subdir:
                 raise AddressError("packages are published and looked at as a whole", hint="leave out //SUBDIRECTORY")
-            yield package, getter.repository(package, context), context
-
-    def _means(self, limits: Limits | None, progress: Progress | None) -> Means:
-        self._check_plugins()
-        progress = progress or self._progress
-        # A progress of the caller's may wait for another operation, which then must not need the same lock.
-        is_callers = type(progress) is not Progress
-        return Means(
-            catalog=self._catalog,
-            limits=limits or self._limits,
-            progress=progress,
-            lock=threading.Lock() if is_callers else self._locks[os.getpid()],
-            sweeper=self._sweeper,
-            private=PrivateDirectories(self._sweeper),
-            network=self._network,
-            environ=self._environ,
-            store=self._store.home,
-            offline=self._offline,
-        )
-
-    def _check_plugins(self) -> None:
-        """Before anything is fetched or installed: what is missing may be what would have refused it."""
-        check_named(self._selection, self._catalog.plugins)
-        if not self._has_told:
-            self._has_told = True
-            tell_broken(self._catalog.plugins)
-
-
-class _Store:
-    """Where the cache is; opened, and judged, when it is first used. Without a directory there is none."""
-
-    def __init__(self, directory: Path | None) -> None:
-        self.directory = directory
-        self._lock = threading.Lock()
-        self._home: Home | None = None
-
-    def home(self) -> Home | None:
-        with self._lock:
-            removed = self._home is not None and not self._home.root.is_dir()
-            if (self._home is None or removed) and self.directory is not None:
-                self._home = open_home(self.directory)
-            return self._home
-
-
-def _cache_directory(chosen: StrPath | None, environ: Mapping[str, str]) -> Path | None:
-    return _absolute(chosen) if chosen else directory_from(environ)
+            yield package, getter.repository(package, run.context), run.context
 
 
 def _absolute(dest: StrPath) -> Path:

@@ -1,8 +1,6 @@
-"""Working directories of getters: a private one for each key, one user at a time.
+"""The cache as one package's run uses it: blobs, records, locks, and working directories for getters.
 
-In the store they stay, for the next run; where there is none they live as long as the operation they were made for.
-
-The store as one operation uses it. Whatever cannot be kept is not kept, and the operation goes on.
+An operation goes on without whatever the cache cannot do: what cannot be kept is not kept.
 """
 
 from __future__ import annotations
@@ -37,11 +35,15 @@ from getmodules.files.syscalls import sync_filesystem
 from getmodules.util.digest import Digest
 from getmodules.util.values import replace
 
+#: Gives a path of this name for something that goes with the operation.
+Spare = Callable[[str], Path]
+
+_TICK_SECONDS = 0.1
 _log = logging.getLogger("getmodules")
 
 
-class Trouble:
-    """Whether the store could not be written to, in one operation: once is enough, and is told once."""
+class WriteTrouble:
+    """Remembers whether the cache could be written to in one operation: a failure is told once, and ends writing."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -58,18 +60,26 @@ class Trouble:
             _log.warning("the cache cannot be written to (%s): going on without", error.strerror or error)
 
 
-class Visit:
-    """Reading needs nothing; what arrives lies in a private directory, and goes with the visit if it is not kept."""
+class CacheSession:
+    """The cache during one run; a session without a cache finds and keeps nothing.
 
-    def __init__(self, home: Home | None, private: PrivateDirectories, trouble: Trouble | None = None) -> None:
+    Reading needs no directory. What is downloaded lies in a private directory, and goes with the session unless it is
+    kept. ``spare`` gives the paths of what the cache does not take.
+    """
+
+    def __init__(
+        self, home: Home | None, private: PrivateDirectories, spare: Spare, trouble: WriteTrouble | None = None
+    ) -> None:
         self._home = home
         self._private = private
-        self._trouble = trouble or Trouble()
+        self._spare = spare
+        self._trouble = trouble or WriteTrouble()
         self._stack = ExitStack()
         self._ingest: Path | None = None
-        self._arrived: list[str] = []
+        self._downloads: list[str] = []
         self._blobs = None if home is None else Blobs(home.root)
-        self._records = None if home is None else Records(home.root, self._fresh)
+        self._records = None if home is None else Records(home.root, self._fresh_path)
+        self._workshop_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def __enter__(self) -> Self:
         return self
@@ -81,22 +91,17 @@ class Visit:
     def _writable(self) -> bool:
         return self._home is not None and self._home.writable and not self._trouble.met
 
+    @contextmanager
+    def _tolerated(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self._trouble.report(error)
+
     # ------------------------------------------------------------------------------------------------ blobs
 
-    def missing(self, what: str) -> OfflineError:
-        """How to say, offline, that ``what`` is not here."""
-        if self._blobs is not None and self._blobs.damaged:
-            damaged = self._blobs.damaged[-1]
-            return OfflineError(
-                f"{what} cannot be had from the cache: its {damaged} was damaged", hint="run it once without --offline"
-            )
-        return OfflineError(
-            f"{what} is not in the cache",
-            hint="run it once without --offline; a pinned address is then there as long as the cache is",
-        )
-
-    def held(self, digest: Digest, algorithms: Iterable[str] = ()) -> Archive | None:
-        """The blob, verified, as long as the visit lasts."""
+    def find(self, digest: Digest, algorithms: Iterable[str] = ()) -> Archive | None:
+        """Return the blob with this digest, verified and open as long as the session lasts, or None."""
         found = None if self._blobs is None else self._blobs.open(digest, algorithms)
         if found is None:
             return None
@@ -109,16 +114,29 @@ class Visit:
             content=found.content,
         )
 
-    def arriving(self, spare: Callable[[], Path]) -> Arriving:
-        """A new file, open as long as the visit lasts: in the store as long as that works, else at ``spare()``."""
-        arriving = Arriving(spare, self._fresh, self._trouble.report) if self._writable else Arriving(spare)
-        self._stack.callback(arriving.close)
+    def missing(self, what: str) -> OfflineError:
+        """Return the error that says, offline, that ``what`` is not in the cache."""
+        if self._blobs is not None and self._blobs.damaged:
+            damaged = self._blobs.damaged[-1]
+            return OfflineError(
+                f"{what} cannot be had from the cache: its {damaged} was damaged", hint="run it once without --offline"
+            )
+        return OfflineError(
+            f"{what} is not in the cache",
+            hint="run it once without --offline; a pinned address is then there as long as the cache is",
+        )
+
+    def download_file(self, name: str) -> Arriving:
+        """Make a file for a download, open as long as the session lasts: in the cache while that works, else spare."""
+        spare = partial(self._spare, name)
+        file = Arriving(spare, self._fresh_path, self._trouble.report) if self._writable else Arriving(spare)
+        self._stack.callback(file.close)
         with suppress(OSError):  # so that nobody prunes it when it is a blob, and is being unpacked
-            try_lock(arriving.descriptor, shared=True)
-        return arriving
+            try_lock(file.descriptor, shared=True)
+        return file
 
     def keep(self, archive: Archive, digest: Digest) -> Archive:
-        """Take in what arrived here, hashed by whoever wrote it."""
+        """Make a downloaded file a blob of the cache; its writer has hashed it."""
         if self._blobs is None or archive.path.parent != self._ingest:
             return archive
         try:
@@ -130,13 +148,16 @@ class Visit:
     def keep_bytes(self, content: bytes, digest: Digest) -> None:
         if self._writable and self._blobs is not None:
             with self._tolerated():
-                fresh = self._fresh()
+                fresh = self._fresh_path()
                 fresh.write_bytes(content)
                 self._blobs.keep(fresh, digest)
 
-    def kept(self, digest: Digest, bring: Callable[[], bytes]) -> bytes:
-        """Small content: from the store, or brought now and kept if it is what it should be; the caller checks it."""
-        archive = self.held(digest)
+    def small_blob(self, digest: Digest, bring: Callable[[], bytes]) -> bytes:
+        """Return small content from the cache, or else from ``bring()``, kept if its digest is right.
+
+        The caller checks what it gets.
+        """
+        archive = self.find(digest)
         if archive is not None:
             with translated("cannot read the cache"), archive.open() as file:
                 return file.read()
@@ -144,6 +165,36 @@ class Visit:
         if Digest.of(content, digest.algorithm) == digest:
             self.keep_bytes(content, digest)
         return content
+
+    def sync(self, beside: Path) -> None:
+        """Bring what was kept to the disk, unless publishing the tree at ``beside`` does so anyway.
+
+        No file is synced by itself: that takes longer than all the rest, and a file that a crash cut short is found
+        out when it is read.
+        """
+        if self._ingest is None or self._home is None or sys.platform == "win32":
+            return
+        with self._tolerated():
+            if os.stat(beside).st_dev != os.stat(self._home.root).st_dev:
+                root = os.open(self._home.root, DIRECTORY)
+                try:
+                    sync_filesystem(root)
+                finally:
+                    os.close(root)
+
+    def _fresh_path(self) -> Path:
+        """Return a new path in the cache's own private directory. Raises ``OSError``."""
+        if self._ingest is None:
+            assert self._home is not None
+            root = self._home.root
+            try:
+                self._ingest = self._private.beside(root / "ingest", partial(room, root, "ingest"))
+            except InstallError as error:
+                raise OSError(errno.EBUSY, error.message) from error
+            self._stack.callback(remove_entries, self._ingest, self._downloads)
+        name = os.urandom(8).hex()
+        self._downloads.append(name)
+        return self._ingest / name
 
     # ---------------------------------------------------------------------------------------------- records
 
@@ -163,26 +214,47 @@ class Visit:
             with self._tolerated():
                 self._records.keep_ref(address, record)
 
-    # ------------------------------------------------------------------------------------- one at a time
+    # ------------------------------------------------------------------------------------------------ locks
 
     @contextmanager
-    def claim(self, key: str, context: Context) -> Iterator[None]:
-        """Alone with ``key`` among all threads and processes, where there is a store to meet in."""
+    def locked(self, key: str, context: Context) -> Iterator[None]:
+        """Hold ``key`` alone among all threads and processes that share the cache; without a cache, hold nothing."""
         with ExitStack() as stack:
             if self._writable:
                 with self._tolerated():
-                    stack.enter_context(self._claimed(key, context))
+                    stack.enter_context(self._lock(key, context))
             yield
 
+    def _lock(self, key: str, context: Context) -> AbstractContextManager[None]:
+        assert self._home is not None
+        return claimed(room(self._home.root, "locks") / claim_name(key), _waiting(context))
+
+    # -------------------------------------------------------------------------------------------- workshops
+
     @contextmanager
-    def workshop(self, key: str, context: Context) -> Iterator[Path | None]:
-        """A room that stays, alone in it; ``None`` where there is none, or has turned out to be too small."""
+    def workshop(self, key: str, context: Context) -> Iterator[Path]:
+        """Open a getter's working directory for ``key``, for one user at a time.
+
+        In the cache it stays for the next run; elsewhere it lives as long as the operation.
+        """
+        with self._lasting_workshop(key, context) as lasting:
+            if lasting is not None:
+                yield lasting
+                return
+            with self._temporary_workshop(key, context) as directory:
+                with translated("cannot make a working directory"):
+                    self._copy_lasting(key, directory)
+                yield directory
+
+    @contextmanager
+    def _lasting_workshop(self, key: str, context: Context) -> Iterator[Path | None]:
+        """Yield the cache's directory, or None where the cache cannot be written to or has turned out too small."""
         lasting: Path | None = None
         with ExitStack() as stack:
             if self._writable and self._home is not None:
                 with self._tolerated():
-                    key = _workshop(key)
-                    stack.enter_context(self._claimed(key, context))
+                    key = _workshop_key(key)
+                    stack.enter_context(self._lock(key, context))
                     made = room(self._home.root, f"workshops/{claim_name(key)}")
                     os.utime(made)
                     lasting = made
@@ -193,69 +265,55 @@ class Visit:
                     self._trouble.report(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
                 raise
 
-    def furnish(self, key: str, place: Path) -> None:
-        """Copy into an empty ``place`` what a store that is read-only has in the room for ``key``."""
-        if self._home is None or self._home.writable or any(place.iterdir()):
+    @contextmanager
+    def _temporary_workshop(self, key: str, context: Context) -> Iterator[Path]:
+        name = hashlib.sha256(key.encode()).hexdigest()[:32]
+        lock = self._workshop_locks[name]
+        while not lock.acquire(timeout=_TICK_SECONDS):
+            context.checkpoint()
+        try:
+            directory = self._spare(name)
+            with translated("cannot make a working directory"):
+                directory.mkdir(mode=0o700, exist_ok=True)
+            yield directory
+        finally:
+            lock.release()
+
+    def _copy_lasting(self, key: str, directory: Path) -> None:
+        """Copy into an empty directory what a cache that is read-only has for ``key``."""
+        if self._home is None or self._home.writable or any(directory.iterdir()):
             return
         import shutil
 
-        lasting = self._home.root / "workshops" / claim_name(_workshop(key))
+        lasting = self._home.root / "workshops" / claim_name(_workshop_key(key))
         # Files and directories alone, and not their modes: what is ours is to be written to. Who works there copes with
         # any state of it.
         with suppress(OSError):
-            for directory, _, files in os.walk(lasting):
-                here = place / os.path.relpath(directory, lasting)
+            for folder, _, files in os.walk(lasting):
+                here = directory / os.path.relpath(folder, lasting)
                 here.mkdir(mode=0o700, exist_ok=True)
                 for name in files:
-                    source = Path(directory, name)
+                    source = Path(folder, name)
                     if source.is_file() and not source.is_symlink():
                         shutil.copyfile(source, here / name)
 
-    def _claimed(self, key: str, context: Context) -> AbstractContextManager[None]:
-        assert self._home is not None
-        return claimed(room(self._home.root, "locks") / claim_name(key), _waiting(context))
 
-    def settle(self, beside: Path) -> None:
-        """Bring what was kept to the disk, unless that happens anyway when what is at ``beside`` is published.
+@contextmanager
+def temporary_directory() -> Iterator[Spare]:
+    """Give out paths in a temporary directory, which is made when the first one is asked for."""
+    import tempfile
 
-        No file is synced by itself: that takes longer than all the rest, and a file that a crash cut short is found
-        out when it is read.
-        """
-        if self._ingest is None or self._home is None or sys.platform == "win32":
-            return
-        with self._tolerated():
-            if os.stat(beside).st_dev != os.stat(self._home.root).st_dev:
-                root = os.open(self._home.root, DIRECTORY)
-                try:
-                    sync_filesystem(root)
-                finally:
-                    os.close(root)
+    with ExitStack() as stack:
 
-    # ------------------------------------------------------------------------------------------ what arrives
+        @cache
+        def root() -> Path:
+            with translated("cannot make a temporary directory", ANOTHER_TMPDIR):
+                return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="getmodules-")))
 
-    def _fresh(self) -> Path:
-        """A path of our own in the store. Raises ``OSError``."""
-        if self._ingest is None:
-            assert self._home is not None
-            root = self._home.root
-            try:
-                self._ingest = self._private.beside(root / "ingest", partial(room, root, "ingest"))
-            except InstallError as error:
-                raise OSError(errno.EBUSY, error.message) from error
-            self._stack.callback(remove_entries, self._ingest, self._arrived)
-        name = os.urandom(8).hex()
-        self._arrived.append(name)
-        return self._ingest / name
-
-    @contextmanager
-    def _tolerated(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            self._trouble.report(error)
+        yield lambda name: root() / name
 
 
-def _workshop(key: str) -> str:
+def _workshop_key(key: str) -> str:
     return f"workshop\0{key}"
 
 
@@ -266,58 +324,3 @@ def _waiting(context: Context) -> Callable[[bool], None]:
         context.checkpoint()
 
     return wait
-
-
-_TICK_SECONDS = 0.1
-
-
-class Workshops:
-    def __init__(self, place: Callable[[str], Path], visit: Visit) -> None:
-        self._place = place
-        self.visit = visit
-        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
-
-    @contextmanager
-    def open(self, key: str, context: Context) -> Iterator[Path]:
-        with self.visit.workshop(key, context) as lasting:
-            if lasting is not None:
-                yield lasting
-                return
-            with self.alone(key, context) as path:
-                with translated("cannot make a working directory"):
-                    self.visit.furnish(key, path)
-                yield path
-
-    @contextmanager
-    def alone(self, key: str, context: Context) -> Iterator[Path]:
-        """Give out a working directory that lives as long as the operation."""
-        name = hashlib.sha256(key.encode()).hexdigest()[:32]
-        with self._taken(self._locks[name], context):
-            path = self._place(name)
-            with translated("cannot make a working directory"):
-                path.mkdir(mode=0o700, exist_ok=True)
-            yield path
-
-    @contextmanager
-    def _taken(self, lock: threading.Lock, context: Context) -> Iterator[None]:
-        while not lock.acquire(timeout=_TICK_SECONDS):
-            context.checkpoint()
-        try:
-            yield
-        finally:
-            lock.release()
-
-
-@contextmanager
-def temporary_workshops(visit: Visit) -> Iterator[Workshops]:
-    """Workshops for an operation without a destination; no directory is made before one is asked for."""
-    import tempfile
-
-    with ExitStack() as stack:
-
-        @cache
-        def root() -> Path:
-            with translated("cannot make a temporary directory", ANOTHER_TMPDIR):
-                return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="getmodules-")))
-
-        yield Workshops(lambda name: root() / name, visit)

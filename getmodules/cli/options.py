@@ -236,18 +236,17 @@ def contexts_of(options: argparse.Namespace, console: Console) -> OpenContext:
     from getmodules.cli.network_options import network_of
     from getmodules.cli.progress import notices
     from getmodules.net.settings import ClientNetwork
-    from getmodules.pipeline.install import open_context
-    from getmodules.pipeline.operation import Means
+    from getmodules.pipeline.operation import Operation
 
     network = network_of(options, console.environ)
-    means = Means(
+    operation = Operation(
         catalog=_client(options, console, network).catalog,
         limits=_limits_of(options, console),
         progress=notices(console),
         network=ClientNetwork(network),
         environ=console.environ,
     )
-    return partial(open_context, means)
+    return operation.open_context
 
 
 def _client(options: argparse.Namespace, console: Console, network: NetSettings) -> Client:

@@ -20,7 +20,7 @@ from getmodules.addresses.url import check_url
 from getmodules.api.model import Demand, Installed, Request, Resolved, Want
 from getmodules.errors import GetModulesError
 from getmodules.pipeline.install import install_each, resolve_address
-from getmodules.pipeline.operation import Means
+from getmodules.pipeline.operation import Operation
 from getmodules.util.values import field, valueclass
 
 T = TypeVar("T")
@@ -88,32 +88,32 @@ class Pace:
     executor: Executor | None = None
 
 
-def install_all(jobs: Sequence[Job], means: Means, pace: Pace | None = None) -> Outcome[Installed]:
+def install_all(jobs: Sequence[Job], operation: Operation, pace: Pace | None = None) -> Outcome[Installed]:
     """Every job at its destination, or its failure; each destination whole, or as it was."""
     groups: dict[Hashable, list[Job]] = defaultdict(list)
     for job in jobs:
         groups[str(job.address.package), job.demands].append(job)
-    tasks = [_Task(package=group[0].address.package, run=_installing(group, means)) for group in groups.values()]
-    return _run([job.name for job in jobs], tasks, means, pace or Pace())
+    tasks = [_Task(package=group[0].address.package, run=_installing(group, operation)) for group in groups.values()]
+    return _run([job.name for job in jobs], tasks, operation, pace or Pace())
 
 
 def resolve_all(
-    modules: Mapping[str, tuple[str, ModuleAddress]], means: Means, pace: Pace | None = None
+    modules: Mapping[str, tuple[str, ModuleAddress]], operation: Operation, pace: Pace | None = None
 ) -> Outcome[Resolved]:
-    """What each module (its source as written, and the address) means today."""
+    """Return what each module (its source as written, and the address) means today."""
     questions = {
-        name: (address.package, partial(resolve_address, source, address, means))
+        name: (address.package, partial(resolve_address, source, address, operation))
         for name, (source, address) in modules.items()
     }
-    return ask_all(questions, means, pace)
+    return ask_all(questions, operation, pace)
 
 
 def ask_all(
-    questions: Mapping[str, tuple[PackageAddress, Callable[[], T]]], means: Means, pace: Pace | None = None
+    questions: Mapping[str, tuple[PackageAddress, Callable[[], T]]], operation: Operation, pace: Pace | None = None
 ) -> Outcome[T]:
     """The answer to one question about each module's package."""
     tasks = [_Task(package=package, run=_asking(name, ask)) for name, (package, ask) in questions.items()]
-    return _run(list(questions), tasks, means, pace or Pace())
+    return _run(list(questions), tasks, operation, pace or Pace())
 
 
 # ------------------------------------------------------------------------------------------------- one package
@@ -135,11 +135,11 @@ def _names(jobs: Sequence[Job]) -> tuple[str, ...]:
     return tuple(job.name for job in jobs)
 
 
-def _installing(jobs: Sequence[Job], means: Means) -> Callable[[], _Results[Installed]]:
-    return lambda: _install_group(jobs, means)
+def _installing(jobs: Sequence[Job], operation: Operation) -> Callable[[], _Results[Installed]]:
+    return lambda: _install_group(jobs, operation)
 
 
-def _install_group(jobs: Sequence[Job], means: Means) -> _Results[Installed]:
+def _install_group(jobs: Sequence[Job], operation: Operation) -> _Results[Installed]:
     request = Request(
         package=jobs[0].address.package,
         wants=tuple(job.want for job in jobs),
@@ -147,7 +147,7 @@ def _install_group(jobs: Sequence[Job], means: Means) -> _Results[Installed]:
         guards={job.dest: job.guard for job in jobs if job.guard is not None},
     )
     try:
-        return dict(zip(_names(jobs), install_each(request, means), strict=True))
+        return dict(zip(_names(jobs), install_each(request, operation), strict=True))
     except GetModulesError as error:
         return dict.fromkeys(_names(jobs), error)
 
@@ -165,10 +165,10 @@ def _asking(name: str, ask: Callable[[], T]) -> Callable[[], _Results[T]]:
 # ------------------------------------------------------------------------------------------------ side by side
 
 
-def _run(names: Sequence[str], tasks: Sequence[_Task[T]], means: Means, pace: Pace) -> Outcome[T]:
-    means.progress.planned(len(tasks))
-    with means.private.removed_at_end(), _executor(pace, len(tasks)) as executor:
-        return _outcome(names, _Crew(tasks, means, pace, executor).run())
+def _run(names: Sequence[str], tasks: Sequence[_Task[T]], operation: Operation, pace: Pace) -> Outcome[T]:
+    operation.progress.planned(len(tasks))
+    with operation.private.removed_at_end(), _executor(pace, len(tasks)) as executor:
+        return _outcome(names, _Crew(tasks, operation, pace, executor).run())
 
 
 def _executor(pace: Pace, tasks: int) -> AbstractContextManager[Executor]:
@@ -180,8 +180,8 @@ def _executor(pace: Pace, tasks: int) -> AbstractContextManager[Executor]:
 class _Crew(Generic[T]):
     """Threads that take one task after the other; one more is started each time that none ends for a moment."""
 
-    def __init__(self, tasks: Sequence[_Task[T]], means: Means, pace: Pace, executor: Executor) -> None:
-        self._cancelled, self._executor = means.cancelled, executor
+    def __init__(self, tasks: Sequence[_Task[T]], operation: Operation, pace: Pace, executor: Executor) -> None:
+        self._cancelled, self._executor = operation.cancelled, executor
         self._most = max(1, pace.jobs) if pace.executor is None else len(tasks)
         self._lock = Lock()
         self._queue = _Queue(tasks, pace.per_host)

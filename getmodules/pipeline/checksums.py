@@ -1,7 +1,4 @@
-"""What ``checksum=`` expects, also where it only says in which file to look.
-
-Checksum files, as GNU coreutils and BSD write them.
-"""
+"""Checksums of the address: ``checksum=``, also where it names a file, as GNU coreutils and BSD write it."""
 
 from __future__ import annotations
 
@@ -14,20 +11,20 @@ from getmodules.api.model import Blob, Elsewhere, Shape
 from getmodules.api.ports import Context
 from getmodules.errors import AddressError, GetModulesError, UnsupportedContentError, VerificationError
 from getmodules.pipeline.detect import detect
-from getmodules.pipeline.resolve import Journey, resolve
+from getmodules.pipeline.resolve import Location, resolve
 from getmodules.pipeline.spool import read_small
-from getmodules.plugins.catalog import Catalog
 from getmodules.util.digest import BY_LENGTH, STRONG, WEAK, Digest
 from getmodules.util.redact import printable, redact_address
 from getmodules.util.values import replace
 
+CHECKSUM_FILE_BYTES = MIB
 #: Two characters before the name, or one as some tools of BSD write it; coreutils read both.
 _GNU = re.compile(r"\\?(?P<hex>[0-9A-Fa-f]{32,128})[ \t][ *]?(?P<name>.+)")
 _BSD = re.compile(r"(?P<algorithm>[A-Za-z0-9-]+) ?\((?P<name>.+)\) ?= ?(?P<hex>[0-9A-Fa-f]{32,128})")
 
 
 def checksum_for(text: str, file_name: str) -> Digest:
-    """The strongest checksum that ``text`` has for ``file_name``; two that disagree are none. Errors say "it"."""
+    """Return the strongest checksum that ``text`` has for ``file_name``. Errors say "it"."""
     found: dict[str, set[str]] = {}
     text = text.removeprefix("\ufeff")  # a mark that editors of Windows put before a text
     for line in text.splitlines():
@@ -68,49 +65,49 @@ def _digest(line: str, file_name: str) -> Digest | None:
         return None
 
 
-CHECKSUM_FILE_BYTES = MIB
+def expected_checksum(location: Location, context: Context) -> Digest | None:
+    """Return the digest that the address of ``location`` demands, if any."""
+    return _look_up(location.package.arguments, location, context)
 
 
-def expected_checksum(journey: Journey, catalog: Catalog, context: Context) -> Digest | None:
-    """The digest that the address of ``journey`` demands, if any."""
-    return _look_up(journey.package.arguments, journey, catalog, context)
-
-
-def servers_checksums(journey: Journey, catalog: Catalog, context: Context) -> tuple[Digest, ...]:
-    """The digests that servers on the way demanded besides."""
-    found = (_look_up(arguments, journey, catalog, context) for arguments in journey.more_checksums)
+def servers_checksums(location: Location, context: Context) -> tuple[Digest, ...]:
+    """Return the digests that servers on the way demanded besides."""
+    found = (_look_up(arguments, location, context) for arguments in location.more_checksums)
     return tuple(digest for digest in found if digest is not None)
 
 
-def _look_up(arguments: Arguments, journey: Journey, catalog: Catalog, context: Context) -> Digest | None:
+def _look_up(arguments: Arguments, location: Location, context: Context) -> Digest | None:
     checksum = parse_checksum(arguments)
     if not isinstance(checksum, str):
         return checksum
     # After a hop it may be a server that named the file: it leads no further in than the server may.
-    start = Journey(
-        package=detect(checksum, catalog).address.package, check_address=journey.check_address, home=journey.home
+    file = Location(
+        package=detect(checksum, location.catalog).address.package,
+        catalog=location.catalog,
+        check_address=location.check_address,
+        home=location.home,
     )
     try:
-        return checksum_for(_fetch_text(start, catalog, context), journey.file_name)
+        return checksum_for(_fetch_text(file, context), location.file_name)
     except GetModulesError as error:
         # It may be on another server than the package, and fail in the same words.
         error.within(f"the checksum file {printable(redact_address(checksum))!r}")
         raise
 
 
-def _fetch_text(journey: Journey, catalog: Catalog, context: Context) -> str:
+def _fetch_text(location: Location, context: Context) -> str:
     while True:
-        journey, pin = resolve(journey, catalog, context)
-        here = replace(journey.context(context, catalog), shape=Shape.FILE)
-        with journey.told():
-            fetched = journey.getter(catalog).fetch(pin, (), here)
+        location, pin = resolve(location, context)
+        here = replace(location.context(context), shape=Shape.FILE)
+        with location.naming_itself():
+            fetched = location.getter.fetch(pin, (), here)
         if isinstance(fetched, Elsewhere):
-            journey = journey.onward(fetched, catalog)
+            location = location.follow(fetched)
             continue
         if not isinstance(fetched, Blob):
             raise AddressError("it is a directory", hint="checksum=file: names one file")
         try:
-            with journey.told():
+            with location.naming_itself():
                 return read_small(fetched, CHECKSUM_FILE_BYTES, context).decode("utf-8")
         except UnicodeDecodeError:
             raise UnsupportedContentError("it is not text") from None

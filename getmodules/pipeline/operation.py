@@ -1,35 +1,150 @@
-"""What the pipeline works with, the same for every package of one operation.
-
-The caller's progress, as plugins and the core call it.
-"""
+"""One call of the client: what its packages share, and the run of each of them."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 
 from getmodules.addresses.types import PackageAddress
 from getmodules.api.limits import Deadline, Limits
-from getmodules.api.model import Gate
+from getmodules.api.model import Archive, Demand, Evidence, Gate, Pin, Tree
 from getmodules.api.ports import Context, Credential, Network, NoNetwork, Origin, Phase, Progress
 from getmodules.cache.location import Home
-from getmodules.cache.session import Trouble, Visit, Workshops
-from getmodules.errors import InstallError
+from getmodules.cache.session import CacheSession, Spare, WriteTrouble, temporary_directory
+from getmodules.errors import GetModulesError, InstallError
 from getmodules.files.private import PrivateDirectories, Sweeper
 from getmodules.net.credentials import from_environment
 from getmodules.net.settings import ClientNetwork, NetSettings
+from getmodules.pipeline import gates
 from getmodules.pipeline.detect import is_local
-from getmodules.pipeline.receive import Content
 from getmodules.plugins.adapters import first_credential
 from getmodules.plugins.catalog import Catalog
 from getmodules.util.once import Memo
 from getmodules.util.values import field, valueclass
 
 
+def _no_cache() -> Home | None:
+    return None
+
+
+@valueclass
+class Operation:
+    """What all packages of one call of the client share."""
+
+    catalog: Catalog
+    limits: Limits
+    progress: Progress
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    sweeper: Sweeper = field(default_factory=Sweeper)
+    network: Network = field(default_factory=lambda: ClientNetwork(NetSettings()))
+    #: Opens the cache when it is first needed; returns None where there is none.
+    open_cache: Callable[[], Home | None] = _no_cache
+    offline: bool = False
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    memo: Memo = field(default_factory=Memo, repr=False)
+    trouble: WriteTrouble = field(default_factory=WriteTrouble, repr=False)
+    #: Held while small archives are written, one at a time (ADR 26).
+    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    private: PrivateDirectories = field(default_factory=PrivateDirectories, repr=False)
+
+    def checkpoint(self) -> None:
+        if self.cancelled.is_set():
+            raise InstallError("cancelled", part="cancelled")
+
+    @contextmanager
+    def package(
+        self, package: PackageAddress | str, spare: Spare | None = None, *, cached: bool = True
+    ) -> Iterator[Run]:
+        """Open the run of one package; its end is reported, and errors say which address they are about.
+
+        What needs a place and is not for the cache goes where ``spare`` says, else into a temporary directory.
+        ``cached=False`` is for work that leaves nothing to keep; its ``package`` may be the name of a registry.
+        """
+        name = package if isinstance(package, str) else package.display()
+        with ExitStack() as stack:
+            if spare is None:
+                spare = stack.enter_context(temporary_directory())
+            home = self._cache_for(package) if cached else None
+            cache = stack.enter_context(CacheSession(home, self.private, spare, self.trouble))
+            context = self._context(name, cache, stack.enter_context(self._reported(name)))
+            yield Run(operation=self, context=context, cache=cache, at_end=stack.enter_context(ExitStack()))
+
+    @contextmanager
+    def open_context(self, name: str) -> Iterator[Context]:
+        """Open the context of work that is no package's, by the name that reports and errors have for it."""
+        with self.package(name, cached=False) as run:
+            yield run.context
+
+    def _cache_for(self, package: PackageAddress | str) -> Home | None:
+        """Open the cache for a package; one that lies on this machine needs none."""
+        if isinstance(package, str) or is_local(package, self.catalog):
+            return None
+        return self.memo.once("the cache", self.open_cache, lambda: None)
+
+    @contextmanager
+    def _reported(self, name: str) -> Iterator[Reporting]:
+        progress = Reporting(self.progress)
+        try:
+            yield progress
+        except BaseException as error:
+            ended_by = progress.cancelled_by or error
+            if isinstance(ended_by, GetModulesError):
+                ended_by.at(name)
+            progress.finished(name, ended_by)
+            if ended_by is error:
+                raise
+            raise ended_by from None
+        progress.finished(name, None)
+
+    def _context(self, name: str, cache: CacheSession, progress: Progress) -> Context:
+        context = Context(
+            package=name,
+            limits=self.limits,
+            deadline=Deadline.after(self.limits.seconds),
+            progress=progress,
+            cancelled=self.cancelled,
+            credentials=self._credential,
+            network=NoNetwork() if self.offline else self.network,
+            environ=self.environ,
+            offline=self.offline,
+            layer_formats=self.catalog.layer_formats(),
+            memo=self.memo,
+            mirrors=self.network.settings.mirrors,
+            workshop=lambda key: cache.workshop(key, context),
+            kept=cache.small_blob,
+        )
+        return context
+
+    def _credential(self, origin: Origin, path: str) -> Credential | None:
+        """Return the credential for ``path``: the environment is nearer to the user than a plugin is."""
+        found = from_environment(self.environ, origin)
+        if found is not None or not self.catalog.credentials:
+            return found
+        return first_credential(self.catalog.credentials, origin, path)
+
+
+@valueclass
+class Run:
+    """One package's way through an operation."""
+
+    operation: Operation
+    context: Context
+    cache: CacheSession
+    #: Closed when the run ends.
+    at_end: ExitStack = field(repr=False)
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.operation.catalog
+
+    def judge(self, gate: Gate, subject: Pin | Archive | Tree, demands: Iterable[Demand]) -> tuple[Evidence, ...]:
+        """Return the evidence that ``subject`` may pass ``gate``, or raise :class:`VerificationError`."""
+        return gates.judge(gate, subject, demands, self.catalog.verifiers, self.context)
+
+
 class Reporting(Progress):
-    """Remembers what the caller's own progress raised: that cancels, whoever called it and whatever they make of it.
+    """The caller's progress, as the core and plugins call it: what it raises cancels the run.
 
     A plugin calls it through its context, where any exception would be taken for the plugin's own fault; and one
     that swallows it meets it again at the next report.
@@ -63,83 +178,3 @@ class Reporting(Progress):
         except BaseException as error:
             self.cancelled_by = error
             raise
-
-
-#: Archives up to this size are written one at a time.
-SMALL_BYTES = 1 << 20
-
-
-def _no_store() -> Home | None:
-    return None
-
-
-@valueclass
-class Means:
-    """What the pipeline works with, the same for every package."""
-
-    catalog: Catalog
-    limits: Limits
-    progress: Progress
-    cancelled: threading.Event = field(default_factory=threading.Event)
-    sweeper: Sweeper = field(default_factory=Sweeper)
-    network: Network = field(default_factory=lambda: ClientNetwork(NetSettings()))
-    #: Opens what earlier runs keep theirs in, when something is to be kept; where it gives ``None``, nothing is.
-    store: Callable[[], Home | None] = _no_store
-    offline: bool = False
-    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-    #: Of the operation that these means were made for.
-    memo: Memo = field(default_factory=Memo, repr=False)
-    trouble: Trouble = field(default_factory=Trouble, repr=False)
-    #: See :meth:`alone_with`.
-    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    private: PrivateDirectories = field(default_factory=PrivateDirectories, repr=False)
-
-    def checkpoint(self) -> None:
-        if self.cancelled.is_set():
-            raise InstallError("cancelled", part="cancelled")
-
-    def alone_with(self, content: Content) -> AbstractContextManager[object]:
-        """Return what is held while ``content`` is written, judged and published: the lock, for a small archive.
-
-        To write one takes hundreds of system calls, and Python may change threads at each: side by side they take
-        longer than one after the other. Nobody waits for what may take long: a large archive, members of a getter,
-        an unpacker or a verifier of trees that are a plugin's.
-        """
-        is_small = content.packed_bytes is not None and content.packed_bytes <= SMALL_BYTES
-        is_judged = any(Gate.TREE in verifier.gates for verifier in self.catalog.verifiers)
-        return self.lock if content.is_at_hand and is_small and not is_judged else nullcontext()
-
-    def visit(self, package: PackageAddress | None = None) -> Visit:
-        """Of the store; a package of this machine is at hand itself, and work without one leaves nothing to keep."""
-        remote = package is not None and not is_local(package, self.catalog)
-        home = self.memo.once("the store", self.store, lambda: None) if remote else None
-        return Visit(home, self.private, self.trouble)
-
-    def _credential(self, origin: Origin, path: str) -> Credential | None:
-        """The environment is nearer to the user than a plugin is."""
-        found = from_environment(self.environ, origin)
-        if found is not None or not self.catalog.credentials:
-            return found
-        return first_credential(self.catalog.credentials, origin, path)
-
-    def context(self, package: str, workshops: Workshops, progress: Progress) -> Context:
-        def workshop(key: str) -> AbstractContextManager[Path]:
-            return workshops.open(key, context)
-
-        context = Context(
-            package=package,
-            limits=self.limits,
-            deadline=Deadline.after(self.limits.seconds),
-            progress=progress,
-            cancelled=self.cancelled,
-            credentials=self._credential,
-            network=NoNetwork() if self.offline else self.network,
-            environ=self.environ,
-            offline=self.offline,
-            layer_formats=self.catalog.layer_formats(),
-            memo=self.memo,
-            mirrors=self.network.settings.mirrors,
-            workshop=workshop,
-            kept=workshops.visit.kept,
-        )
-        return context

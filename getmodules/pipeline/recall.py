@@ -1,4 +1,4 @@
-"""What earlier runs brought, put in the place of asking and fetching again.
+"""Recall: what earlier runs brought, put in the place of asking and fetching again.
 
 A record saves a question; it never answers one about trust: bytes are hashed when they are read, and every gate
 judges them as if they had just arrived.
@@ -14,183 +14,192 @@ from types import MappingProxyType
 from getmodules.addresses.core_arguments import parse_checksum
 from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.api.model import Archive, Blob, Gate, Pin
-from getmodules.api.ports import Context
 from getmodules.cache.records import PROOF_BYTES, Brought, PinRecord, RefRecord, now
-from getmodules.cache.session import Visit
 from getmodules.errors import AddressError
 from getmodules.pipeline.detect import detect, is_local
-from getmodules.pipeline.resolve import Journey, module_address
+from getmodules.pipeline.operation import Run
+from getmodules.pipeline.resolve import Location, module_address, without_core_arguments
 from getmodules.plugins.catalog import Catalog
 from getmodules.util.digest import Digest
 from getmodules.util.redact import redact_address
-from getmodules.util.values import field, replace, valueclass
+from getmodules.util.values import replace, valueclass
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @valueclass
-class Known:
-    """A pin that needs no resolving, and, where the store has it, what it brought."""
+class Cached:
+    """A pin that needs no resolving, and the package's blob where the cache has it."""
 
     pin: Pin
     blob: Blob | None = None
     archive: Archive | None = None
 
 
-@valueclass(kw_only=False, frozen=False)
-class Recall:
-    """One package's dealings with the store. Local packages have none: they are at hand themselves."""
+def start(package: PackageAddress, run: Run) -> Location:
+    """Return the location to begin at: offline, the one that a mutable address meant when it was last asked."""
+    location = Location(package=package, catalog=run.catalog)
+    if not run.operation.offline or location.is_local or _is_known(location, run):
+        return location
+    record = run.cache.ref(str(package))
+    target = _target(record, run)
+    if record is None or target is None:
+        return location
+    day = time.strftime("%Y-%m-%d %H:%M", time.gmtime(record.time))
+    run.context.notice(f"offline: as it was on {day} UTC, {target.display()}")
+    return replace(
+        location,
+        package=target.package,
+        subdir=target.subdir,
+        demands_on_the_way=location.demands,
+        more_checksums=(package.arguments.only("checksum"),) if _checksum(package) else (),
+    )
 
-    catalog: Catalog
-    visit: Visit
-    offline: bool
-    #: What a getter was told that we have, by address: it may answer that this still holds.
-    _offered: dict[str, Known] = field(default_factory=dict)
 
-    def journey(self, package: PackageAddress, context: Context) -> Journey:
-        """Where to begin: offline, at what a mutable address meant when it was last asked."""
-        journey = Journey(package=package)
-        if not self.offline or is_local(package, self.catalog) or self._is_known(package):
-            return journey
-        record = self.visit.ref(str(package))
-        target = self._meant(record)
-        if record is None or target is None:
-            return journey
-        day = time.strftime("%Y-%m-%d %H:%M", time.gmtime(record.time))
-        context.notice(f"offline: as it was on {day} UTC, {target.display()}")
-        return replace(
-            journey,
-            package=target.package,
-            subdir=target.subdir,
-            demands=journey.all_demands(self.catalog),
-            more_checksums=(package.arguments.only("checksum"),) if _checksum(package) else (),
-        )
+def find(location: Location, run: Run, pin: Pin | None = None) -> Cached | None:
+    """Return what the cache has of an immutable address, or of the identity ``pin`` of a mutable one, or None."""
+    if location.is_local:
+        return None
+    if pin is not None and pin.id is not None:
+        return _cached(location.pinned(pin), run)
+    if not _may_be_pinned(location.package, run.catalog):
+        return None
+    return _cached(location.package, run) or _cached_by_demand(location, run)
 
-    def _is_known(self, package: PackageAddress) -> bool:
-        known = self.visit.pin(str(package)) is not None and self._may_be_pinned(package)
-        return known or self._demands_identity(package)
 
-    def _may_be_pinned(self, package: PackageAddress) -> bool:
-        """Of a tag, a branch or a file that anybody may replace, no record says what it is, whoever wrote that.
+def check_reachable(location: Location, run: Run) -> None:
+    """Raise OfflineError where asking needs a connection that may not be made."""
+    if run.operation.offline and not location.is_local:
+        raise run.cache.missing(location.package.display())
 
-        Where a getter has neither versions nor digests to tell it by, there is only the record.
-        """
-        getter = self.catalog.getter(package.getter)
-        return (getter.resolves and getter.version_argument is None) or self._demands_identity(package)
 
-    def _meant(self, record: RefRecord | None) -> ModuleAddress | None:
-        """Where a record leads; nowhere, where it is of a plugin that is gone, or of what no server may name."""
-        if record is None:
-            return None
-        try:
-            address = detect(record.address, self.catalog).address
-        except AddressError:
-            return None
-        return None if is_local(address.package, self.catalog) else address
+def locked(location: Location, pin: Pin, run: Run) -> AbstractContextManager[None]:
+    """Keep others from fetching the same package meanwhile."""
+    if location.is_local:
+        return nullcontext()
+    pinned = location.pinned(pin) if pin.id is not None else location.package
+    return run.cache.locked(str(pinned), run.context)
 
-    def _demands_identity(self, package: PackageAddress) -> bool:
-        """Whether the address names a digest, of its bytes or of whatever its getter goes by."""
-        checksum = _checksum(package)
-        return (checksum is not None and not checksum.is_weak) or self._names_identity(package)
 
-    def _names_identity(self, package: PackageAddress) -> bool:
-        demands = self.catalog.getter(package.getter).demands(_for_getter(package))
-        return any(demand.gate is Gate.PIN for demand in demands)
+class Offer:
+    """The blob of an earlier run that a getter is told of, so that it may answer that this still holds."""
 
-    def known(self, journey: Journey, pin: Pin | None = None) -> Known | None:
-        """What is known of an immutable address; or of what ``pin`` makes of a mutable one."""
-        if is_local(journey.package, self.catalog):
-            return None
-        if pin is not None and pin.id is not None:
-            return self._known(journey.pinned(pin))
-        if not self._may_be_pinned(journey.package):
-            return None
-        return self._known(journey.package) or self._known_by_demand(journey)
+    def __init__(self, location: Location, run: Run) -> None:
+        self._location = location
+        self._run = run
+        self._offered: Cached | None = None
 
-    def _known_by_demand(self, journey: Journey) -> Known | None:
-        """An address that demands its identity is as good as pinned: what a record leads to must meet the demand."""
-        if not self._demands_identity(journey.package):
-            return None
-        target = self._meant(self.visit.ref(str(journey.package)))
-        return None if target is None else self._known(target.package)
-
-    def check_reachable(self, journey: Journey) -> None:
-        if self.offline and not is_local(journey.package, self.catalog):
-            raise self.visit.missing(journey.package.display())
-
-    def _known(self, package: PackageAddress) -> Known | None:
-        record = self.visit.pin(str(package))
-        if record is None:
-            return None
-        pin = Pin(package=_for_getter(package), id=record.id, digests=record.digests, proof=record.proof)
-        if record.brought is not None:
-            if self._names_identity(package):
-                return None  # only the getter can tell that bytes are of an identity; a record cannot
-            archive = self.visit.held(record.brought.digest)
-            return None if archive is None else Known(pin=pin, blob=_blob(record.brought, archive), archive=archive)
-        return Known(pin=pin)
-
-    # ------------------------------------------------------------------------------- does what we have hold?
-
-    def validator(self, journey: Journey, package: PackageAddress) -> Mapping[str, str]:
-        """What the source of ``package`` gave us to ask with; empty unless we still have what it is about."""
-        if package != journey.for_getter:
+    def validator(self, package: PackageAddress) -> Mapping[str, str]:
+        """Return what the source of ``package`` gave us to ask with; empty unless we still have what it is about."""
+        if package != self._location.for_getter:
             return _NOTHING
-        record = self.visit.ref(str(journey.package))
-        target = self._meant(record)
+        record = self._run.cache.ref(str(self._location.package))
+        target = _target(record, self._run)
         if record is None or target is None or not record.validator:
             return _NOTHING
-        known = self._known(target.package)
-        if known is None or known.blob is None:
+        cached = _cached(target.package, self._run)
+        if cached is None or cached.blob is None:
             return _NOTHING
-        self._offered[str(journey.package)] = replace(known, blob=replace(known.blob, validator=record.validator))
+        self._offered = replace(cached, blob=replace(cached.blob, validator=record.validator))
         return record.validator
 
-    def unchanged(self, journey: Journey) -> tuple[Known, Blob]:
-        """What the getter was told of, now that it says that this still holds."""
-        known = self._offered.get(str(journey.package))
-        if known is None or known.blob is None:
-            raise journey.getter(self.catalog).plugin.guard.violation(
-                "fetch returned Unchanged, and was offered nothing"
-            )
-        return known, known.blob
-
-    # ---------------------------------------------------------------------------------------------- keeping
-
-    def claim(self, journey: Journey, pin: Pin, context: Context) -> AbstractContextManager[None]:
-        """While a package is fetched, nobody else fetches it."""
-        if is_local(journey.package, self.catalog):
-            return nullcontext()
-        pinned = journey.pinned(pin) if pin.id is not None else journey.package
-        return self.visit.claim(str(pinned), context)
-
-    def keep_pin(self, pinned: PackageAddress, pin: Pin, blob: Blob | None, digest: Digest | None) -> None:
-        """What an immutable address stands for, so that the next run asks nobody."""
-        promised = blob is not None and bool(blob.digests)
-        brought = None if blob is None or digest is None or promised else _brought(blob, digest)
-        proof: bytes | None = None
-        if brought is None and pin.proof is not None:
-            if not isinstance(pin.proof, bytes) or len(pin.proof) > PROOF_BYTES:
-                return  # nothing that could be handed back to the getter
-            proof = pin.proof
-        record = PinRecord(id=pin.id, digests=pin.digests, proof=proof, brought=brought)
-        self.visit.keep_pin(str(pinned), record)
-
-    def keep_ref(
-        self, asked: PackageAddress, pinned: PackageAddress, subdir: str, validator: Mapping[str, str] = _NOTHING
-    ) -> None:
-        """What a mutable address means today; not where writing it down would write down a secret."""
-        address = str(module_address(pinned, subdir))
-        if str(asked) != str(pinned) and redact_address(address) == address:
-            self.visit.keep_ref(str(asked), RefRecord(address=address, time=now(), validator=validator))
+    def taken(self) -> tuple[Cached, Blob]:
+        """Return what was offered, now that the getter says that it still holds."""
+        if self._offered is None or self._offered.blob is None:
+            guard = self._location.getter.plugin.guard
+            raise guard.violation("fetch returned Unchanged, and was offered nothing")
+        return self._offered, self._offered.blob
 
 
-def _for_getter(package: PackageAddress) -> PackageAddress:
-    return Journey(package=package).for_getter
+# ------------------------------------------------------------------------------------------------------ keeping
+
+
+def keep_pin(pinned: PackageAddress, pin: Pin, blob: Blob | None, digest: Digest | None, run: Run) -> None:
+    """Keep what an immutable address stands for, so that the next run asks nobody."""
+    promised = blob is not None and bool(blob.digests)
+    brought = None if blob is None or digest is None or promised else _brought(blob, digest)
+    proof: bytes | None = None
+    if brought is None and pin.proof is not None:
+        if not isinstance(pin.proof, bytes) or len(pin.proof) > PROOF_BYTES:
+            return  # nothing that could be handed back to the getter
+        proof = pin.proof
+    record = PinRecord(id=pin.id, digests=pin.digests, proof=proof, brought=brought)
+    run.cache.keep_pin(str(pinned), record)
+
+
+def keep_meaning(
+    asked: PackageAddress, pinned: PackageAddress, subdir: str, run: Run, validator: Mapping[str, str] = _NOTHING
+) -> None:
+    """Keep what a mutable address means today; not where writing it down would write down a secret."""
+    address = str(module_address(pinned, subdir))
+    if str(asked) != str(pinned) and redact_address(address) == address:
+        run.cache.keep_ref(str(asked), RefRecord(address=address, time=now(), validator=validator))
+
+
+# ------------------------------------------------------------------------------------------------------ records
+
+
+def _is_known(location: Location, run: Run) -> bool:
+    package = location.package
+    known = run.cache.pin(str(package)) is not None and _may_be_pinned(package, run.catalog)
+    return known or _demands_identity(package, run.catalog)
+
+
+def _may_be_pinned(package: PackageAddress, catalog: Catalog) -> bool:
+    """Return whether a record may say what ``package`` is.
+
+    Never trust a record for a mutable address (a tag, a branch, a file that anybody may replace), whoever wrote it.
+    Where a getter has neither versions nor digests to tell it by, there is only the record.
+    """
+    getter = catalog.getter(package.getter)
+    return (getter.resolves and getter.version_argument is None) or _demands_identity(package, catalog)
+
+
+def _demands_identity(package: PackageAddress, catalog: Catalog) -> bool:
+    """Return whether the address names a digest, of its bytes or of whatever its getter goes by."""
+    checksum = _checksum(package)
+    return (checksum is not None and not checksum.is_weak) or _names_identity(package, catalog)
+
+
+def _names_identity(package: PackageAddress, catalog: Catalog) -> bool:
+    demands = catalog.getter(package.getter).demands(without_core_arguments(package))
+    return any(demand.gate is Gate.PIN for demand in demands)
+
+
+def _target(record: RefRecord | None, run: Run) -> ModuleAddress | None:
+    """Return where a record leads; None where it is of a plugin that is gone, or of what no server may name."""
+    if record is None:
+        return None
+    try:
+        address = detect(record.address, run.catalog).address
+    except AddressError:
+        return None
+    return None if is_local(address.package, run.catalog) else address
+
+
+def _cached_by_demand(location: Location, run: Run) -> Cached | None:
+    """Return what a record leads to: an address that demands its identity is as good as pinned, and judges it."""
+    if not _demands_identity(location.package, run.catalog):
+        return None
+    target = _target(run.cache.ref(str(location.package)), run)
+    return None if target is None else _cached(target.package, run)
+
+
+def _cached(package: PackageAddress, run: Run) -> Cached | None:
+    record = run.cache.pin(str(package))
+    if record is None:
+        return None
+    pin = Pin(package=without_core_arguments(package), id=record.id, digests=record.digests, proof=record.proof)
+    if record.brought is not None:
+        if _names_identity(package, run.catalog):
+            return None  # only the getter can tell that bytes are of an identity; a record cannot
+        archive = run.cache.find(record.brought.digest)
+        return None if archive is None else Cached(pin=pin, blob=_blob(record.brought, archive), archive=archive)
+    return Cached(pin=pin)
 
 
 def _checksum(package: PackageAddress) -> Digest | None:
-    """The one that stands in the address; where it names a file, that file is to be asked."""
+    """Return the one that stands in the address; where it names a file, that file is to be asked."""
     checksum = parse_checksum(package.arguments)
     return checksum if isinstance(checksum, Digest) else None
 

@@ -1,6 +1,6 @@
-"""From what a getter handed over to members: spooled, judged, and with the right unpacker.
+"""Receiving: what a getter handed over becomes members to write; a blob is spooled and passes the second gate.
 
-A blob passes the second gate here, before anything reads it as an archive.
+Nothing reads a blob as an archive before that.
 """
 
 from __future__ import annotations
@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from pathlib import Path
 
 from getmodules.addresses.core_arguments import Treatment
 from getmodules.api.model import Archive, Blob, Demand, Evidence, Gate, Kind, Layers, Member, Members
 from getmodules.api.ports import Context, Phase
 from getmodules.archive.layers import merged
 from getmodules.archive.source import FORMATS, HEAD_BYTES, looks_like, opened, pieces
-from getmodules.cache.session import Visit
 from getmodules.errors import (
     AddressError,
     ConfigError,
@@ -27,9 +25,10 @@ from getmodules.errors import (
     VerificationError,
 )
 from getmodules.files.os_errors import translated
-from getmodules.pipeline import gates as demanded
+from getmodules.pipeline import gates
 from getmodules.pipeline.checksums import expected_checksum, servers_checksums
-from getmodules.pipeline.resolve import Journey
+from getmodules.pipeline.operation import Run
+from getmodules.pipeline.resolve import Location
 from getmodules.pipeline.spool import OWN_ALGORITHM, checked_size, spool, with_digests
 from getmodules.plugins.adapters import BoundUnpacker
 from getmodules.plugins.catalog import Catalog
@@ -46,22 +45,22 @@ def _no_advice() -> str | None:
 
 
 @valueclass
-class Content:
+class Package:
     """Members to write, and what is known of the bytes that they come from."""
 
     members: Members
-    #: Who brought them: the getter's plugin, and the unpacker's.
+    #: The plugins that brought them: the getter's, and the unpacker's.
     plugins: tuple[Plugin, ...]
-    #: The archive's own digest and size; ``None`` where there is no archive.
+    #: The archive's own digest and size; None where there is no archive.
     digest: Digest | None = None
     packed_bytes: int | None = None
-    #: Of the one blob that it came as, archive or not.
+    #: The size of the one blob that it came as, archive or not.
     blob_bytes: int | None = None
     digests: Mapping[str, str] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
     #: Only our own unpackers read the members, and from archives that are here: nobody is waited for meanwhile.
     is_at_hand: bool = False
-    #: What to do where it turns out not to be what it was said to be.
+    #: Says what to do where the archive turns out not to be of the format that it was said to be.
     advice: Callable[[], str | None] = _no_advice
 
     @property
@@ -70,6 +69,7 @@ class Content:
 
     @contextmanager
     def advised(self) -> Iterator[None]:
+        """Add the advice to an error that says that the archive is broken."""
         try:
             yield
         except CorruptArchiveError as error:
@@ -79,121 +79,86 @@ class Content:
             raise
 
 
-@valueclass
-class Place:
-    """Where blobs are put: in the store where there is one, else at a place of their own that ``spare`` gives."""
-
-    spare: Callable[[str], Path]
-    visit: Visit
-    #: The package itself, where the store has it already.
-    held: Archive | None = None
-
-    @contextmanager
-    def spooled(
-        self, blob: Blob, name: str, demands: tuple[Demand, ...], context: Context, *, spent: int = 0
-    ) -> Iterator[Archive]:
-        """What ``blob`` brings, counted and hashed; nothing is asked for that the store has.
-
-        Where its digest is known, nobody else brings it before the block ends: by then it may be in the store.
-        """
-        algorithms = {OWN_ALGORITHM, *demanded.algorithms(demands)}
-        found = self._found(blob, algorithms)
-        with ExitStack() as claim:
-            if found is None and blob.digests:
-                claim.enter_context(self.visit.claim(str(blob.digests[0]), context))
-                found = self._found(blob, algorithms)  # by now, perhaps
-            yield found or self._brought(blob, name, algorithms, context, spent)
-
-    def _found(self, blob: Blob, algorithms: set[str]) -> Archive | None:
-        if self.held is not None:
-            return with_digests(self.held, algorithms)
-        for digest in blob.digests:
-            held = self.visit.held(digest, algorithms)
-            if held is not None:
-                return checked_size(blob, held)
-        return None
-
-    def _brought(self, blob: Blob, name: str, algorithms: set[str], context: Context, spent: int) -> Archive:
-        context.phase(Phase.DOWNLOADING, blob.size)
-        with translated("cannot store the download"):
-            into = self.visit.arriving(partial(self.spare, name))
-        try:
-            return spool(blob, into, algorithms, context, spent=spent)
-        except OfflineError as error:
-            if not blob.digests:
-                raise
-            raise self.visit.missing(str(blob.digests[0])) from error
-
-
 def receive(
     fetched: Blob | Layers | Members,
-    journey: Journey,
+    location: Location,
     demands: tuple[Demand, ...],
-    place: Place,
-    catalog: Catalog,
-    context: Context,
-) -> Content:
-    """What arrived, as members that may be written. A blob is spooled into ``place``."""
-    treatment = journey.treatment(catalog)
-    getter = journey.getter(catalog)
-    plugin = getter.plugin
+    run: Run,
+    cached: Archive | None = None,
+) -> Package:
+    """Return what a getter handed over as members that may be written; ``cached`` is a blob that the cache has."""
+    plugin = location.getter.plugin
     if isinstance(fetched, Members):
-        _refuse_what_needs_bytes(treatment, demands)
-        _refuse_where_a_verifier_needs_bytes(catalog)
-        return Content(members=fetched, plugins=(plugin,), digests=fetched.digests)
+        _refuse_what_needs_bytes(location.treatment, demands)
+        _refuse_where_a_verifier_needs_bytes(run.catalog)
+        return Package(members=fetched, plugins=(plugin,), digests=fetched.digests)
     if isinstance(fetched, Layers):
-        _refuse_what_needs_bytes(treatment, demands)
-        return _receive_layers(fetched, plugin, place, catalog, context)
+        _refuse_what_needs_bytes(location.treatment, demands)
+        return _receive_layers(fetched, plugin, run)
+    return _receive_blob(fetched, location, demands, run, cached)
+
+
+def _receive_blob(
+    blob: Blob, location: Location, demands: tuple[Demand, ...], run: Run, cached: Archive | None
+) -> Package:
+    plugin = location.getter.plugin
     with attributed(plugin):
-        plan = _unpacker(fetched, treatment, catalog)
-    demands = (*demands, *_bytes_demands(fetched, journey, catalog, context))
-    with attributed(plugin), place.spooled(fetched, "package", demands, context) as archive:
-        context.phase(Phase.VERIFYING)
-        evidence = demanded.judge(Gate.BYTES, archive, demands, catalog.verifiers, context)
+        plan = _unpacker(blob, location.treatment, run.catalog)
+    demands = (*demands, *_bytes_demands(blob, location, run.context))
+    with attributed(plugin), _spooled(blob, "package", demands, run, cached=cached) as archive:
+        run.context.phase(Phase.VERIFYING)
+        evidence = run.judge(Gate.BYTES, archive, demands)
         digest = archive.digests[OWN_ALGORITHM]
-        archive = place.visit.keep(archive, fetched.digests[0] if fetched.digests else digest)
-    members = plan.unpack(archive, context) if isinstance(plan, BoundUnpacker) else _single_file(archive, plan, context)
-    advice = _no_advice
-    if isinstance(plan, BoundUnpacker) and fetched.format is None:  # a name, a server or the address said what it is
-        advice = partial(_other_format, archive, plan, getter, catalog)
-    return Content(
-        members=members,
-        plugins=(plugin, plan.plugin) if isinstance(plan, BoundUnpacker) else (plugin,),
+        known_as = blob.digests[0] if blob.digests else digest
+        archive = run.cache.keep(archive, known_as)
+    package = Package(
+        members=Members(()),
+        plugins=(plugin,),
         digest=digest,
-        packed_bytes=archive.size if isinstance(plan, BoundUnpacker) else None,
         blob_bytes=archive.size,
-        digests={fetched.key: str(fetched.digests[0] if fetched.digests else digest)},
+        digests={blob.key: str(known_as)},
         evidence=evidence,
-        is_at_hand=isinstance(plan, BoundUnpacker) and plan.plugin.first_party,
+    )
+    if isinstance(plan, str):
+        return replace(package, members=_single_file(archive, plan, run.context))
+    advice = _no_advice
+    if blob.format is None:  # a name, a server or the address said what it is
+        advice = partial(_other_format, archive, plan, location.getter, run.catalog)
+    return replace(
+        package,
+        members=plan.unpack(archive, run.context),
+        plugins=(plugin, plan.plugin),
+        packed_bytes=archive.size,
+        is_at_hand=plan.plugin.first_party,
         advice=advice,
     )
 
 
-def _receive_layers(layers: Layers, plugin: Plugin, place: Place, catalog: Catalog, context: Context) -> Content:
-    """Each layer is a blob that passes the second gate on its own; what they hold together are the members."""
+def _receive_layers(layers: Layers, plugin: Plugin, run: Run) -> Package:
+    """Return the members that all layers hold together; each layer is a blob that passes the second gate."""
     evidence: list[Evidence] = []
     readers: list[Callable[[], Iterable[Member]]] = []
     spent = packed = 0
     ours, seen = True, set[Digest]()
     for number, blob in enumerate(layers.blobs):
         with attributed(plugin):
-            unpacker = _unpacker(blob, Treatment(), catalog)
+            unpacker = _unpacker(blob, Treatment(), run.catalog)
             assert isinstance(unpacker, BoundUnpacker)  # layers say their format
-            demands = demanded.of_promises(blob.digests, "the source")
-            with place.spooled(blob, f"layer-{number}", demands, context, spent=spent) as archive:
-                context.phase(Phase.VERIFYING)
-                evidence += demanded.judge(Gate.BYTES, archive, demands, catalog.verifiers, context)
+            demands = gates.of_promises(blob.digests, "the source")
+            with _spooled(blob, f"layer-{number}", demands, run, spent=spent) as archive:
+                run.context.phase(Phase.VERIFYING)
+                evidence += run.judge(Gate.BYTES, archive, demands)
                 if blob.digests:
-                    archive = place.visit.keep(archive, blob.digests[0])
+                    archive = run.cache.keep(archive, blob.digests[0])
                 archive = replace(archive, content=None)  # there may be thousands of them
-        readers.append(partial(_members_of, unpacker, archive, context))
+        readers.append(partial(_members_of, unpacker, archive, run.context))
         ours = ours and unpacker.plugin.first_party
         spent += archive.size
         # One layer many times brings no more bytes that more may be unpacked from.
         packed += archive.size if archive.digests[OWN_ALGORITHM] not in seen else 0
         seen.add(archive.digests[OWN_ALGORITHM])
-    return Content(
-        members=Members(merged(readers, context.limits), strict=True),
+    return Package(
+        members=Members(merged(readers, run.context.limits), strict=True),
         plugins=(plugin,),
         packed_bytes=packed,
         evidence=tuple(evidence),
@@ -203,6 +168,43 @@ def _receive_layers(layers: Layers, plugin: Plugin, place: Place, catalog: Catal
 
 def _members_of(unpacker: BoundUnpacker, archive: Archive, context: Context) -> Iterable[Member]:
     return unpacker.unpack(archive, context).items
+
+
+@contextmanager
+def _spooled(
+    blob: Blob, name: str, demands: tuple[Demand, ...], run: Run, *, spent: int = 0, cached: Archive | None = None
+) -> Iterator[Archive]:
+    """Yield the blob as a file, counted and hashed; nothing is asked for that the cache has.
+
+    Where its digest is known, nobody else brings it before the block ends: by then it may be in the cache.
+    """
+    algorithms = {OWN_ALGORITHM, *gates.algorithms(demands)}
+    archive = _cached(blob, algorithms, run) if cached is None else with_digests(cached, algorithms)
+    with ExitStack() as lock:
+        if archive is None and blob.digests:
+            lock.enter_context(run.cache.locked(str(blob.digests[0]), run.context))
+            archive = _cached(blob, algorithms, run)  # by now, perhaps
+        yield archive or _downloaded(blob, name, algorithms, run, spent)
+
+
+def _cached(blob: Blob, algorithms: set[str], run: Run) -> Archive | None:
+    for digest in blob.digests:
+        archive = run.cache.find(digest, algorithms)
+        if archive is not None:
+            return checked_size(blob, archive)
+    return None
+
+
+def _downloaded(blob: Blob, name: str, algorithms: set[str], run: Run, spent: int) -> Archive:
+    run.context.phase(Phase.DOWNLOADING, blob.size)
+    with translated("cannot store the download"):
+        into = run.cache.download_file(name)
+    try:
+        return spool(blob, into, algorithms, run.context, spent=spent)
+    except OfflineError as error:
+        if not blob.digests:
+            raise
+        raise run.cache.missing(str(blob.digests[0])) from error
 
 
 def close(fetched: Blob | Layers | Members) -> None:
@@ -227,9 +229,9 @@ def _refuse_what_needs_bytes(treatment: Treatment, demands: tuple[Demand, ...]) 
         raise AddressError("archive= is for a file, and this is a directory", hint="leave it out")
     for demand in demands:
         if demand.gate is Gate.BYTES:
-            if demand.check == demanded.LOCK:
+            if demand.check == gates.LOCK:
                 raise LockMismatchError(
-                    "the lock has an archive's digest for what is a directory now", hint=demanded.HINTS[demanded.LOCK]
+                    "the lock has an archive's digest for what is a directory now", hint=gates.HINTS[gates.LOCK]
                 )
             raise ConfigError(f"{demand.by} wants {demand.value} of an archive, and this is a directory", hint=hint)
 
@@ -244,14 +246,14 @@ def _refuse_where_a_verifier_needs_bytes(catalog: Catalog) -> None:
             )
 
 
-def _bytes_demands(blob: Blob, journey: Journey, catalog: Catalog, context: Context) -> tuple[Demand, ...]:
-    demands = list(demanded.of_promises(blob.digests, "the source"))
-    checksum = expected_checksum(journey, catalog, context)
+def _bytes_demands(blob: Blob, location: Location, context: Context) -> tuple[Demand, ...]:
+    demands = list(gates.of_promises(blob.digests, "the source"))
+    checksum = expected_checksum(location, context)
     if checksum is not None:
-        demands.append(demanded.of_checksum(checksum, "the address"))
+        demands.append(gates.of_checksum(checksum, "the address"))
         if checksum.is_weak:
             context.notice(f"a {checksum.algorithm} checksum can be forged; sha256 cannot")
-    demands += (demanded.of_checksum(each, "the server") for each in servers_checksums(journey, catalog, context))
+    demands += (gates.of_checksum(each, "the server") for each in servers_checksums(location, context))
     return tuple(demands)
 
 

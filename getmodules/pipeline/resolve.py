@@ -1,4 +1,4 @@
-"""From an address to the place that really has the package: resolving, and following "ask there instead"."""
+"""Resolving: from an address to the place that really has the package, following "ask there instead"."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from getmodules.addresses.url import check_url
 from getmodules.api.model import Demand, Elsewhere, Pin, Shape
 from getmodules.api.ports import Context, Phase
 from getmodules.errors import AddressError, FetchError, GetModulesError, UnsafeContentError
-from getmodules.pipeline.detect import detect_elsewhere
+from getmodules.pipeline.detect import detect_elsewhere, is_local
 from getmodules.plugins.catalog import Catalog
 from getmodules.plugins.getter_adapter import BoundGetter
 from getmodules.plugins.loader import attributed
 from getmodules.util.digest import Digest
-from getmodules.util.values import replace, valueclass
+from getmodules.util.values import field, replace, valueclass
 
 MAX_HOPS = 10
 #: What these bring, anybody on the way can change.
@@ -30,56 +30,74 @@ _log = logging.getLogger("getmodules")
 
 
 @valueclass
-class Journey:
-    """Where a package is looked for now. ``subdir`` is what the servers on the way put in front of the wants'."""
+class Location:
+    """The place where a package is looked for now, with what the addresses on the way there demanded."""
 
     package: PackageAddress
+    #: The plugins that know what the address means.
+    catalog: Catalog = field(repr=False, compare=False)
+    #: A subdirectory that servers on the way put in front of the wants' own.
     subdir: str = ""
     hops: int = 0
-    #: What the addresses on the way demanded: a hop must not shake a demand off.
-    demands: tuple[Demand, ...] = ()
+    #: The demands of the addresses on the way: a hop must not shake a demand off.
+    demands_on_the_way: tuple[Demand, ...] = ()
     #: Checksums that a server named where the user had already named one: both must hold.
     more_checksums: tuple[Arguments, ...] = ()
-    #: How far in the last server may send us; ``None`` as long as nobody did.
+    #: Raises for hosts further in than the last server may send us; None as long as no server did.
     check_address: Callable[[str], None] | None = None
     #: The URL that was asked for in the first place; empty as long as it is this one.
     home: str = ""
 
-    def getter(self, catalog: Catalog) -> BoundGetter:
-        return catalog.getter(self.package.getter)
+    @property
+    def getter(self) -> BoundGetter:
+        return self.catalog.getter(self.package.getter)
 
-    def treatment(self, catalog: Catalog) -> Treatment:
-        return Treatment.of(self.package.arguments, catalog.formats.names)
+    @property
+    def is_local(self) -> bool:
+        return is_local(self.package, self.catalog)
 
-    def context(self, context: Context, catalog: Catalog, **more: Any) -> Context:
-        """What a getter is called with at this place of the way."""
-        home = self.home or self.package.url
-        return replace(context, shape=self._shape(catalog), check_address=self.check_address, home=home, **more)
+    @property
+    def treatment(self) -> Treatment:
+        return Treatment.of(self.package.arguments, self.catalog.formats.names)
 
-    def _shape(self, catalog: Catalog) -> Shape:
-        treatment = self.treatment(catalog)
-        if treatment.archive is False:
+    @property
+    def shape(self) -> Shape:
+        """The kind of content that the address leads to, as far as it says so."""
+        if self.treatment.archive is False:
             return Shape.FILE
-        known = treatment.archive is not None or catalog.unpacker_for_name(self.file_name) is not None
+        known = self.treatment.archive is not None or self.catalog.unpacker_for_name(self.file_name) is not None
         return Shape.ARCHIVE if known else Shape.PACKAGE
 
     @property
     def for_getter(self) -> PackageAddress:
-        """What the getter sees: the core's own arguments are taken off."""
-        return self.package.with_arguments(self.package.arguments.without(*CORE_ARGUMENTS))
+        """The address as the getter sees it: the core's own arguments are taken off."""
+        return without_core_arguments(self.package)
 
     @property
     def file_name(self) -> str:
         return unquote(basename(check_url(self.package.url).path))
 
+    @property
+    def demands(self) -> tuple[Demand, ...]:
+        """The demands of the addresses so far, this one's included."""
+        return (*self.demands_on_the_way, *self.getter.demands(self.for_getter))
+
+    def context(self, context: Context, **more: Any) -> Context:
+        """Return the context that the getter of this location is called with."""
+        home = self.home or self.package.url
+        return replace(context, shape=self.shape, check_address=self.check_address, home=home, **more)
+
     def pinned(self, pin: Pin) -> PackageAddress:
-        """The pin's package with the core's arguments back on, since they shape what is installed."""
+        """Return the pin's package with the core's arguments back on, since they shape what is installed."""
         own = self.package.arguments.only(*CORE_ARGUMENTS).items_typed
         return pin.package.with_arguments(merge_arguments(pin.package.arguments.items_typed, own))
 
+    def with_checksum(self, digest: Digest) -> PackageAddress:
+        return self.package.with_arguments(self.package.arguments.with_value("checksum", str(digest)))
+
     @contextmanager
-    def told(self) -> Iterator[None]:
-        """Errors say where they happened, where nobody asked for it: the address that they are about does not."""
+    def naming_itself(self) -> Iterator[None]:
+        """Add to errors of the block where they happened, after a hop: the address they are about does not say it."""
         try:
             yield
         except GetModulesError as error:
@@ -88,33 +106,31 @@ class Journey:
                 error.within(f"sent on to {self.for_getter.with_arguments(Arguments()).display()}")
             raise
 
-    def with_checksum(self, digest: Digest) -> PackageAddress:
-        return self.package.with_arguments(self.package.arguments.with_value("checksum", str(digest)))
-
-    def all_demands(self, catalog: Catalog) -> tuple[Demand, ...]:
-        """Those of the addresses so far, this one's included."""
-        return (*self.demands, *self.getter(catalog).demands(self.for_getter))
-
-    def onward(self, elsewhere: Elsewhere, catalog: Catalog) -> Journey:
-        """The next hop. What the user typed holds there too; a server can add to it, not take it away."""
-        with attributed(self.getter(catalog).plugin):
+    def follow(self, elsewhere: Elsewhere) -> Location:
+        """Return the next location. A server adds to the demands of what the user typed, and takes none away."""
+        with attributed(self.getter.plugin):
             if self.hops == MAX_HOPS:
                 raise FetchError(f"sent on {MAX_HOPS} times without arriving anywhere", part="too-many-hops")
-            target = detect_elsewhere(elsewhere.address, catalog)
+            target = detect_elsewhere(elsewhere.address, self.catalog)
             _refuse_downgrade(self.package, target.package)
         own = self.package.arguments.only(*CORE_ARGUMENTS)
         theirs = target.package.arguments
         package = target.package.with_arguments(merge_arguments(theirs.without(*own).items_typed, own.items_typed))
         conflict = "checksum" in own and parse_checksum(theirs) is not None
-        return Journey(
-            package=_checked(package, catalog),
+        return Location(
+            package=_checked(package, self.catalog),
+            catalog=self.catalog,
             subdir=join_subdirs(target.subdir, self.subdir),
             hops=self.hops + 1,
-            demands=self.all_demands(catalog),
+            demands_on_the_way=self.demands,
             more_checksums=(*self.more_checksums, theirs.only("checksum")) if conflict else self.more_checksums,
             check_address=elsewhere.check_address or self.check_address,
             home=self.home or self.package.url,
         )
+
+
+def without_core_arguments(package: PackageAddress) -> PackageAddress:
+    return package.with_arguments(package.arguments.without(*CORE_ARGUMENTS))
 
 
 def _checked(package: PackageAddress, catalog: Catalog) -> PackageAddress:
@@ -130,7 +146,7 @@ def _checked(package: PackageAddress, catalog: Catalog) -> PackageAddress:
 
 
 def _refuse_downgrade(here: PackageAddress, there: PackageAddress) -> None:
-    """What was asked for over TLS is not to come in the clear, where anybody on the way can change it."""
+    """Refuse to go on without TLS, where anybody on the way can change what was asked for over TLS."""
     scheme = check_url(there.url).scheme
     if check_url(here.url).scheme == "https" and scheme in IN_THE_CLEAR:
         raise UnsafeContentError(
@@ -138,19 +154,19 @@ def _refuse_downgrade(here: PackageAddress, there: PackageAddress) -> None:
         )
 
 
-def resolve(journey: Journey, catalog: Catalog, context: Context) -> tuple[Journey, Pin]:
-    """The identity of the package, where there is a cheap one; a pin without an id where there is none."""
+def resolve(location: Location, context: Context) -> tuple[Location, Pin]:
+    """Return where the package is and its identity; a pin without an id where there is no cheap identity."""
     while True:
         context.checkpoint()
         context.phase(Phase.RESOLVING)
-        getter = journey.getter(catalog)
-        _log.debug("resolving %s with %s", journey.package.display(), getter.plugin.guard)
-        with journey.told():
-            answer = getter.resolve(journey.for_getter, journey.context(context, catalog))
+        getter = location.getter
+        _log.debug("resolving %s with %s", location.package.display(), getter.plugin.guard)
+        with location.naming_itself():
+            answer = getter.resolve(location.for_getter, location.context(context))
         if not isinstance(answer, Elsewhere):
             _log.debug("its identity: %s", answer.id if answer else "known only when it is here")
-            return journey, answer or Pin(package=journey.for_getter)
-        journey = journey.onward(answer, catalog)
+            return location, answer or Pin(package=location.for_getter)
+        location = location.follow(answer)
 
 
 def module_address(package: PackageAddress, subdir: str) -> ModuleAddress:

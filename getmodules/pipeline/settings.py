@@ -1,17 +1,67 @@
-"""Settings from the environment, read when a client is made and not again."""
+"""The settings of a client: its arguments and the environment, read when it is made and not again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from getmodules.addresses.url import check_url
 from getmodules.api.limits import Limits
+from getmodules.api.ports import Progress
+from getmodules.cache.location import directory_from
 from getmodules.errors import AddressError, ConfigError
+from getmodules.net.settings import NetSettings
 from getmodules.plugins.loader import Selection
 from getmodules.util.redact import printable, redact_address
+from getmodules.util.values import field, valueclass
 
 PLUGINS_VARIABLE = "GETMODULES_PLUGINS"
 REGISTRY_VARIABLE = "GETMODULES_REGISTRY"
+
+
+@valueclass
+class Settings:
+    """All that a client was made with, the environment's part included."""
+
+    limits: Limits
+    progress: Progress
+    selection: Selection
+    #: The program's own plugins, besides the installed ones.
+    plugins: tuple[object, ...]
+    network: NetSettings
+    registry: str | None
+    environ: Mapping[str, str] = field(repr=False)
+    #: None where nothing is to be kept.
+    cache_dir: Path | None
+    offline: bool
+
+    @classmethod
+    def chosen(
+        cls,
+        *,
+        limits: Limits | None,
+        progress: Progress | None,
+        plugins: Iterable[object],
+        without_plugins: Iterable[str],
+        network: NetSettings | None,
+        registry: str | None,
+        environ: Mapping[str, str],
+        cache_dir: Path | None,
+        use_cache: bool,
+        offline: bool,
+    ) -> Settings:
+        """Take what the program says, and from ``environ`` what it leaves open."""
+        return cls(
+            limits=limits or limits_from(environ),
+            progress=progress or Progress(),
+            selection=selection_from(environ, without_plugins),
+            plugins=tuple(plugins),
+            network=network or NetSettings.from_environment(environ),
+            registry=registry_from(environ, registry),
+            environ=dict(environ),
+            cache_dir=(cache_dir or directory_from(environ)) if use_cache else None,
+            offline=offline,
+        )
 
 
 def limits_from(environ: Mapping[str, str]) -> Limits:

@@ -14,6 +14,7 @@ from getmodules.errors import AddressError, ConfigError
 from getmodules.files.durable import shown_path
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.net.settings import NetSettings, shortest
+from getmodules.pipeline.settings import Settings
 from getmodules.project.names import MANIFEST_NAME
 from getmodules.project.toml import Table
 from getmodules.util.redact import printable
@@ -60,6 +61,10 @@ class Surroundings:
                 )
             if host.plain_http:
                 progress.notice(host.name, f"{host.name} is spoken to without TLS: {MANIFEST_NAME} says so")
+
+    def applied(self, settings: Settings) -> Settings:
+        """Return the client's settings with those of the manifest."""
+        return replace(settings, network=self.network(settings.network), environ=self.environ(settings.environ))
 
     def network(self, settings: NetSettings) -> NetSettings:
         authorities = {shortest(host.name): os.fspath(host.ca_file) for host in self.hosts if host.ca_file}

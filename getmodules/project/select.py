@@ -7,11 +7,9 @@ from functools import partial
 
 from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.addresses.versions import Constraint, Version, VersionError
-from getmodules.cache.session import temporary_workshops
 from getmodules.errors import ConfigError, GetModulesError, NotFoundError, OfflineError
 from getmodules.pipeline.batch import Failure, Outcome, ask_all
-from getmodules.pipeline.install import reported
-from getmodules.pipeline.operation import Means
+from getmodules.pipeline.operation import Operation
 from getmodules.plugins.getter_adapter import BoundGetter
 from getmodules.project.destinations import check_own
 from getmodules.project.manifest import ModuleEntry
@@ -79,7 +77,7 @@ def _refuse_second_word(entry: ModuleEntry, package: PackageAddress, argument: s
         ).at(package.display())
 
 
-def _selected(target: Target, getter: BoundGetter, means: Means) -> Target:
+def _selected(target: Target, getter: BoundGetter, means: Operation) -> Target:
     entry, package = target.entry, target.address.package
     assert entry.version is not None
     constraint = Constraint.parse(entry.version)
@@ -124,15 +122,11 @@ def with_tag(target: Target, tag: str, getter: BoundGetter) -> Target:
     return replace(target, address=replace(target.address, package=checked), selected=tag)
 
 
-def versions_of(package: PackageAddress, getter: BoundGetter, means: Means) -> Mapping[Version, tuple[str, ...]]:
+def versions_of(package: PackageAddress, getter: BoundGetter, means: Operation) -> Mapping[Version, tuple[str, ...]]:
     """The versions of a repository, with the tags of each. Asked once for all modules that are in it."""
-    with (
-        means.visit() as visit,
-        temporary_workshops(visit) as workshops,
-        reported(package.display(), means, workshops) as context,
-    ):
+    with means.package(package, cached=False) as run:
         try:
-            names = context.once(("versions", str(package)), lambda: getter.versions(package, context))
+            names = run.context.once(("versions", str(package)), lambda: getter.versions(package, run.context))
         except OfflineError as error:
             # What a getter says of its packages, that once they were fetched they are at hand, is not true of this.
             raise OfflineError(

@@ -34,7 +34,7 @@ from getmodules.files.os_errors import translated
 from getmodules.files.private import PrivateDirectory, Sweeper
 from getmodules.pipeline.batch import Pace
 from getmodules.pipeline.detect import detect
-from getmodules.pipeline.operation import Means
+from getmodules.pipeline.operation import Operation
 from getmodules.project.lockfile import Lock, format_lock, read_lock
 from getmodules.project.manifest import Manifest, Place
 from getmodules.project.names import STATE_DIRECTORY, check_dest
@@ -190,7 +190,7 @@ class State:
 @valueclass
 class Bench:
     place: Place
-    means: Means
+    means: Operation
     pace: Pace
     #: Reads the manifest; ``None`` where it is not to be read.
     read: Callable[[Path], Manifest] | None = None

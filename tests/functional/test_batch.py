@@ -13,7 +13,7 @@ import pytest
 from getmodules import Client, Limits, Phase, Progress
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.pipeline.batch import Job, Pace, install_all
-from getmodules.pipeline.operation import Means
+from getmodules.pipeline.operation import Operation
 from getmodules.testing import Registry
 from tests.support.fakes import ZIP
 from tests.support.servers import Connection, Received, serving
@@ -39,13 +39,13 @@ def network() -> Iterator[ClientNetwork]:
     network.close()
 
 
-def means_of(client: Client, network: ClientNetwork, store: Path, progress: Progress | None = None) -> Means:
-    return Means(
+def an_operation(client: Client, network: ClientNetwork, store: Path, progress: Progress | None = None) -> Operation:
+    return Operation(
         catalog=client.catalog,
         limits=Limits(),
         progress=progress or Progress(),
         network=network,
-        store=lambda: a_home(store),
+        open_cache=lambda: a_home(store),
     )
 
 
@@ -55,12 +55,16 @@ def test_fifty_parts_of_one_package_are_two_requests(tmp_path: Path, network: Cl
     with Registry() as registry:
         registry.push_module("acme/all", "1", files)
         sources = [f"oci://{registry.host}/acme/all//m{number:02}?tag=1" for number in range(COUNT)]
-        outcome = install_all(jobs_of(client, sources, tmp_path / "one"), means_of(client, network, tmp_path / "store"))
+        outcome = install_all(
+            jobs_of(client, sources, tmp_path / "one"), an_operation(client, network, tmp_path / "store")
+        )
         assert (len(outcome.done), outcome.failures) == (COUNT, ())
         assert len(registry.requests) == 2
         pinned = [str(each.pinned) for each in outcome.done.values()]
         registry.forget_requests()
-        again = install_all(jobs_of(client, pinned, tmp_path / "two"), means_of(client, network, tmp_path / "store"))
+        again = install_all(
+            jobs_of(client, pinned, tmp_path / "two"), an_operation(client, network, tmp_path / "store")
+        )
         assert (len(again.done), len(registry.requests)) == (COUNT, 0)
     assert snapshot(tmp_path / "one") == snapshot(tmp_path / "two")
     nothing_half(tmp_path / "store")
@@ -76,7 +80,7 @@ def test_one_bad_part_of_fifty_costs_no_further_request(tmp_path: Path, network:
         parts[31] = "nowhere"
         sources = [f"oci://{registry.host}/acme/all//{part}?tag=1" for part in parts]
         sources += [f"oci://{registry.host}/acme/missing?tag=1"]
-        outcome = install_all(jobs_of(client, sources, tmp_path), means_of(client, network, tmp_path / "store"))
+        outcome = install_all(jobs_of(client, sources, tmp_path), an_operation(client, network, tmp_path / "store"))
         blobs = [request for request in registry.requests if "/blobs/" in request.path]
     assert [(each.module, each.error.code) for each in outcome.failures] == [
         ("m07", "destination-exists"),
@@ -114,9 +118,9 @@ def test_servers_that_never_finish_do_not_keep_anybody(
     client = Client(environ={})
     with serving(answer) as server:
         sources = [f"{server.url}/{number}.zip" for number in range(8)] + ["http://127.0.0.2:9/stop.zip"]
-        means = means_of(client, network, tmp_path / "store", stop)
+        operation = an_operation(client, network, tmp_path / "store", stop)
         with pytest.raises(type(error)):
-            install_all(jobs_of(client, sources, tmp_path / "new" / "place"), means, Pace(jobs=9))
+            install_all(jobs_of(client, sources, tmp_path / "new" / "place"), operation, Pace(jobs=9))
         took = time.monotonic() - stop.stopped
         assert [thread.name for thread in threading.enumerate() if thread.name.startswith("getmodules_")] == []
         assert took < SOON

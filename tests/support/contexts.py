@@ -9,7 +9,7 @@ from typing import Any
 
 from getmodules.api.limits import Deadline, Limits
 from getmodules.api.ports import Context, Progress
-from getmodules.cache.session import Visit, Workshops
+from getmodules.cache.session import CacheSession
 from getmodules.files.private import PrivateDirectories
 from getmodules.util.values import replace
 
@@ -27,5 +27,5 @@ def a_context(tmp_path: Path | None = None, **more: Any) -> Context:
     context = Context(**{**fields, **more})
     if "workshop" in more:
         return context
-    workshops = Workshops(lambda name: (tmp_path or Path()) / name, Visit(None, PrivateDirectories()))
-    return replace(context, workshop=partial(workshops.alone, context=context))
+    session = CacheSession(None, PrivateDirectories(), lambda name: (tmp_path or Path()) / name)
+    return replace(context, workshop=partial(session.workshop, context=context))

@@ -9,7 +9,7 @@ from typing import Any
 
 from getmodules import Client
 from getmodules.pipeline.batch import Pace
-from getmodules.pipeline.operation import Means
+from getmodules.pipeline.operation import Operation
 from getmodules.project.manifest import Place, read_manifest
 from getmodules.project.workspace import Bench
 from tests.support.fakes import installed_files, zip_of
@@ -63,8 +63,8 @@ class Project:
         return installed_files(self.directory / dest)
 
     def bench(self, *, read: bool = True, offline: bool = False) -> Bench:
-        means: Means = self.client._means(None, None)
-        return Bench(place=Place.at(self.directory), means=means, pace=Pace(), read=read_manifest if read else None)
+        operation: Operation = self.client._services.operation()
+        return Bench(place=Place.at(self.directory), means=operation, pace=Pace(), read=read_manifest if read else None)
 
     @property
     def installed(self) -> Mapping[str, str]:

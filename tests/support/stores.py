@@ -10,7 +10,7 @@ from typing import Any
 
 from getmodules import Client, Digest
 from getmodules.cache.location import Home, open_home
-from getmodules.cache.session import Visit
+from getmodules.cache.session import CacheSession
 from getmodules.files.private import PrivateDirectories
 from tests.support.fakes import FakePlugin, Recorder
 
@@ -22,17 +22,20 @@ def a_home(root: Path) -> Home:
 
 
 @contextmanager
-def a_visit(root: Path) -> Iterator[Visit]:
-    """An operation of one visit."""
-    with PrivateDirectories().removed_at_end() as private, Visit(a_home(root), private) as visit:
-        yield visit
+def a_session(root: Path) -> Iterator[CacheSession]:
+    """The cache as an operation with one run sees it; what it does not take goes beside it."""
+    with (
+        PrivateDirectories().removed_at_end() as private,
+        CacheSession(a_home(root), private, lambda name: root.parent / name) as session,
+    ):
+        yield session
 
 
 def keep(root: Path, content: bytes, algorithm: str = "sha256") -> Digest:
     """``content`` as a blob of the store."""
     digest = Digest.of(content, algorithm)
-    with a_visit(root) as visit:
-        visit.keep_bytes(content, digest)
+    with a_session(root) as session:
+        session.keep_bytes(content, digest)
     assert path_of(root, digest).read_bytes() == content
     return digest
 

@@ -14,7 +14,7 @@ from getmodules.cache.location import directory_from, open_home
 from tests.support.processes import ORDINARY, as_each_user, in_mount_namespace, mount_tmpfs
 from tests.support.refusals import refusal
 from tests.support.snapshots import snapshot
-from tests.support.stores import a_home, a_visit, keep
+from tests.support.stores import a_home, a_session, keep
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="of this platform")
@@ -73,8 +73,8 @@ def test_what_is_left_of_a_store_that_was_removed_while_it_was_in_use_becomes_on
     digest = keep(tmp_path / "c", b"content")
     for name in ("version", "CACHEDIR.TAG"):
         (tmp_path / "c" / name).unlink()
-    with a_visit(tmp_path / "c") as visit:
-        assert visit.held(digest) is not None
+    with a_session(tmp_path / "c") as session:
+        assert session.find(digest) is not None
     assert (tmp_path / "c" / "version").read_text() == "1\n"
 
 
@@ -187,8 +187,8 @@ def test_one_that_cannot_be_written_to_is_read(place: Path) -> None:
     root.chmod(0o500)
     home = a_home(root)
     assert home.writable == (os.geteuid() == 0)
-    with a_visit(root) as visit:
-        assert visit.held(digest) is not None
+    with a_session(root) as session:
+        assert session.find(digest) is not None
 
 
 def test_a_full_file_system_has_no_store(tmp_path: Path) -> None:

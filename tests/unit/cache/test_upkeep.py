@@ -19,7 +19,7 @@ from tests.support.contexts import a_context
 from tests.support.processes import bind_mount, in_mount_namespace
 from tests.support.refusals import refusal
 from tests.support.snapshots import snapshot
-from tests.support.stores import a_home, a_visit, blobs_of, damage, keep, nothing_half, path_of, records_of
+from tests.support.stores import a_home, a_session, blobs_of, damage, keep, nothing_half, path_of, records_of
 
 DAY = 86_400
 
@@ -31,10 +31,10 @@ def root(tmp_path: Path) -> Path:
     for number in (1, 2, 3):
         keep(root, bytes([number]) * number * 1000)
         _age(path_of(root, _digest(number)), number)
-    with a_visit(root) as visit:
-        visit.keep_pin("a", PinRecord(id="x"))
-        visit.keep_ref("b", RefRecord(address="c", time=1))
-        with visit.workshop("r", a_context()) as room:
+    with a_session(root) as session:
+        session.keep_pin("a", PinRecord(id="x"))
+        session.keep_ref("b", RefRecord(address="c", time=1))
+        with session.workshop("r", a_context()) as room:
             assert room is not None
             (room / "pack").write_bytes(b"x" * 500)
     return root
@@ -96,8 +96,8 @@ def test_prune(root: Path, bounds: dict[str, float], left: set[int]) -> None:
 def test_records_go_when_they_are_old_and_stay_when_they_were_used(root: Path) -> None:
     for path in records_of(root):
         _age(path, 30)
-    with a_visit(root) as visit:
-        assert visit.pin("a") is not None
+    with a_session(root) as session:
+        assert session.pin("a") is not None
     prune(a_home(root), older_than=7 * DAY)
     assert [path.parts[-3] for path in records_of(root)] == ["pins"]
 
@@ -168,8 +168,8 @@ def test_what_dead_runs_left_goes_all_the_same(root: Path, monkeypatch: pytest.M
 
 
 def test_who_is_at_work_keeps_what_is_used(root: Path) -> None:
-    with a_visit(root) as visit, visit.workshop("r", a_context()) as room:
-        assert visit.held(_digest(3)) is not None
+    with a_session(root) as session, session.workshop("r", a_context()) as room:
+        assert session.find(_digest(3)) is not None
         pruned = clean(a_home(root))
         assert pruned.removed == 2
         assert blobs_of(root) == [path_of(root, _digest(3))]
@@ -187,8 +187,8 @@ def test_clean_leaves_an_empty_store(root: Path) -> None:
 
 @pytest.mark.parametrize("name", ["blobs/sha256", "records/pins", "workshops", "locks", "ingest"])
 def test_nothing_is_removed_through_a_link(root: Path, tmp_path: Path, name: str) -> None:
-    with a_visit(root) as visit:
-        visit.keep_bytes(b"", Digest.of(b""))
+    with a_session(root) as session:
+        session.keep_bytes(b"", Digest.of(b""))
     (root / name).rename(tmp_path / "outside")
     (tmp_path / "outside" / ".getmodules-0123456789abcdef").mkdir(mode=0o700)
     (root / name).symlink_to(tmp_path / "outside")

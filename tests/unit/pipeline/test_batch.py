@@ -17,7 +17,7 @@ from getmodules import Blob, Client, Limits, Phase, Progress
 from getmodules.errors import InstallError, NotFoundError
 from getmodules.pipeline.batch import Job, Outcome, Pace, ask_all, install_all, resolve_all
 from getmodules.pipeline.gates import of_expectation
-from getmodules.pipeline.operation import Means
+from getmodules.pipeline.operation import Operation
 from tests.support.fakes import SUB_H1, ZIP, ZIP_H1, FakeGetter, a_pin, blob, client_with, installed_files, zip_of
 from tests.support.stores import a_home
 
@@ -50,8 +50,8 @@ class Crowd(FakeGetter):
         return blob(ZIP)
 
 
-def means_of(client: Client, **more: Any) -> Means:
-    return Means(**{"catalog": client.catalog, "limits": Limits(), "progress": Progress(), **more})
+def operation_of(client: Client, **more: Any) -> Operation:
+    return Operation(**{"catalog": client.catalog, "limits": Limits(), "progress": Progress(), **more})
 
 
 def a_job(client: Client, source: str, dest: Path, **more: Any) -> Job:
@@ -72,7 +72,7 @@ def test_fifty_modules_of_one_package_are_one_fetch(tmp_path: Path) -> None:
     getter = FakeGetter(answer=lambda *_: blob(zip_of(files)), pin=a_pin("v1"))
     client = client_with(getter)
     jobs = [a_job(client, f"fake://h/p.zip//m{number:02}", tmp_path / f"d{number:02}") for number in range(50)]
-    outcome = install_all(jobs, means_of(client))
+    outcome = install_all(jobs, operation_of(client))
     assert [asked[0] for asked in getter.asked] == ["resolve", "fetch"]
     assert list(outcome.done) == [job.name for job in jobs]
     assert outcome.failures == ()
@@ -102,7 +102,7 @@ def test_good_ones_are_installed_and_all_failures_are_told_in_order(tmp_path: Pa
         a_job(client, "fake://h/missing", tmp_path / "missing-2"),
         a_job(client, "fake://h/q", tmp_path / "other", demands=of_expectation("sha256:" + "0" * 64)),
     ]
-    outcome = install_all(jobs, means_of(client, store=lambda: a_home(tmp_path / "store")))
+    outcome = install_all(jobs, operation_of(client, open_cache=lambda: a_home(tmp_path / "store")))
     assert failed(outcome) == [
         ("missing-1", "not-found"),
         ("taken", "destination-exists"),
@@ -131,7 +131,7 @@ def test_the_order_does_not_depend_on_who_is_first(tmp_path: Path) -> None:
     client = client_with(FakeGetter(answer=answer))
     jobs = [a_job(client, f"fake://h/{number}", tmp_path / f"d{number}") for number in range(4)]
     turns["3"].set()
-    outcome = install_all(jobs, means_of(client))
+    outcome = install_all(jobs, operation_of(client))
     assert [failure.module for failure in outcome.failures] == ["d0", "d1", "d2", "d3"]
 
 
@@ -141,7 +141,7 @@ def test_one_host_is_asked_for_so_much_at_a_time_and_keeps_no_other_one_waiting(
     client = client_with(getter)
     jobs = [a_job(client, f"fake://busy/{number}", tmp_path / f"b{number}") for number in range(12)]
     jobs += [a_job(client, f"fake://idle/{number}", tmp_path / f"i{number}") for number in range(2)]
-    outcome = install_all(jobs, means_of(client), Pace(jobs=5, per_host=3))
+    outcome = install_all(jobs, operation_of(client), Pace(jobs=5, per_host=3))
     assert len(outcome.done) == 14
     assert getter.most == {"busy": 3, "idle": 2}
     assert no_threads()
@@ -151,7 +151,7 @@ def test_no_more_threads_than_jobs(tmp_path: Path) -> None:
     getter = Crowd(enough=4)
     client = client_with(getter)
     jobs = [a_job(client, f"fake://h{number}/p", tmp_path / f"d{number}") for number in range(12)]
-    assert len(install_all(jobs, means_of(client), Pace(jobs=4)).done) == 12
+    assert len(install_all(jobs, operation_of(client), Pace(jobs=4)).done) == 12
     assert getter.most.total() == 12
     assert getter.enough == 0
 
@@ -160,7 +160,7 @@ def test_no_more_threads_than_jobs(tmp_path: Path) -> None:
 def test_one_at_a_time_is_the_least(jobs: int, tmp_path: Path) -> None:
     client = client_with(FakeGetter(answer=lambda *_: blob(zip_of())))
     pace = Pace(jobs=jobs, per_host=jobs)
-    assert len(install_all([a_job(client, "fake://h/p", tmp_path / "d")], means_of(client), pace).done) == 1
+    assert len(install_all([a_job(client, "fake://h/p", tmp_path / "d")], operation_of(client), pace).done) == 1
 
 
 def test_an_executor_is_handed_in_and_stays_open(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_an_executor_is_handed_in_and_stays_open(tmp_path: Path) -> None:
     client = client_with(getter)
     with ThreadPoolExecutor(2, thread_name_prefix="mine") as executor:
         jobs = [a_job(client, f"fake://h/{number}", tmp_path / f"d{number}") for number in range(6)]
-        assert len(install_all(jobs, means_of(client), Pace(executor=executor)).done) == 6
+        assert len(install_all(jobs, operation_of(client), Pace(executor=executor)).done) == 6
         assert all(name.startswith("mine") for name in names)
         assert executor.submit(lambda: 1).result() == 1
 
@@ -201,9 +201,9 @@ def test_an_exception_in_progress_ends_all_of_them(tmp_path: Path, error: BaseEx
     jobs = [a_job(client, f"fake://h{number}/{number}", tmp_path / f"d{number}") for number in range(8)]
     with ThreadPoolExecutor(3) as executor:
         pace = Pace(executor=executor) if own else Pace(jobs=3)
-        means = means_of(client, progress=Stop(error), store=lambda: a_home(tmp_path / "store"))
+        operation = operation_of(client, progress=Stop(error), open_cache=lambda: a_home(tmp_path / "store"))
         with pytest.raises(type(error)):
-            install_all(jobs, means, pace)
+            install_all(jobs, operation, pace)
     assert os.listdir(tmp_path) == ["store"]
     assert os.listdir(tmp_path / "store" / "ingest") == []
     assert os.listdir(tmp_path / "store" / "locks") == []
@@ -214,7 +214,7 @@ def test_what_is_cancelled_from_outside_says_so(tmp_path: Path) -> None:
     cancelled = threading.Event()
     client = client_with(FakeGetter(answer=lambda *_: blob(ZIP), during_fetch=lambda _: cancelled.set()))
     jobs = [a_job(client, f"fake://h/{number}", tmp_path / f"d{number}") for number in range(4)]
-    outcome = install_all(jobs, means_of(client, cancelled=cancelled), Pace(jobs=1))
+    outcome = install_all(jobs, operation_of(client, cancelled=cancelled), Pace(jobs=1))
     assert {failure.error.code for failure in outcome.failures} == {"install/cancelled"}
     assert {type(failure.error) for failure in outcome.failures} == {InstallError}
     assert list(tmp_path.iterdir()) == []
@@ -228,12 +228,12 @@ def test_a_bug_is_not_hidden_among_failures(tmp_path: Path) -> None:
 
     package = client.detect("fake://h/p").package
     with pytest.raises(ZeroDivisionError):
-        ask_all({"a": (package, bug), "b": (package, lambda: None)}, means_of(client))
+        ask_all({"a": (package, bug), "b": (package, lambda: None)}, operation_of(client))
     assert no_threads()
 
 
 def test_nothing_to_do(tmp_path: Path) -> None:
-    outcome = install_all([], means_of(client_with()))
+    outcome = install_all([], operation_of(client_with()))
     assert (outcome.done, outcome.failures) == ({}, ())
 
 
@@ -245,7 +245,7 @@ def test_all_are_resolved_and_failures_do_not_hide_the_others() -> None:
 
     client = client_with(FakeGetter(pin=pin))
     sources = {"a": "fake://h/x", "b": "fake://h/missing", "c": "fake://h/y//sub"}
-    outcome = resolve_all({name: (each, client.detect(each)) for name, each in sources.items()}, means_of(client))
+    outcome = resolve_all({name: (each, client.detect(each)) for name, each in sources.items()}, operation_of(client))
     assert {name: each.id for name, each in outcome.done.items()} == {"a": "fake://h/x", "c": "fake://h/y"}
     assert failed(outcome) == [("b", "not-found")]
     assert no_threads()
@@ -260,5 +260,5 @@ def test_a_package_of_which_two_things_are_demanded_is_judged_twice(tmp_path: Pa
         a_job(client, "fake://h/p", tmp_path / "one"),
         a_job(client, "fake://h/p", tmp_path / "two", demands=of_expectation("sha256:" + "0" * 64)),
     ]
-    outcome = install_all(jobs, means_of(client, store=lambda: a_home(tmp_path / "store")))
+    outcome = install_all(jobs, operation_of(client, open_cache=lambda: a_home(tmp_path / "store")))
     assert (list(outcome.done), failed(outcome)) == (["one"], [("two", "digest-mismatch")])

@@ -15,7 +15,7 @@ from getmodules.api.model import Request
 from getmodules.api.ports import Progress
 from getmodules.pipeline.gates import of_expectation
 from getmodules.pipeline.install import install, install_each
-from getmodules.pipeline.operation import Means
+from getmodules.pipeline.operation import Operation
 from tests.support.fakes import (
     FILES,
     SUB_H1,
@@ -82,8 +82,8 @@ def test_one_package_serves_many_wants_with_one_fetch(tmp_path: Path) -> None:
     client = client_with(getter)
     package = client.detect("fake://h/package.zip").package
     wants = (Want(subdir="", dest=tmp_path / "all"), Want(subdir="sub", dest=tmp_path / "part"))
-    means = Means(catalog=client.catalog, limits=Limits(), progress=Progress())
-    whole, part = install(Request(package=package, wants=wants), means)
+    operation = Operation(catalog=client.catalog, limits=Limits(), progress=Progress())
+    whole, part = install(Request(package=package, wants=wants), operation)
 
     assert (whole.h1, part.h1) == (ZIP_H1, SUB_H1)
     assert (whole.package_h1, part.package_h1) == (ZIP_H1, ZIP_H1)
@@ -114,10 +114,10 @@ def test_what_is_wrong_with_one_want_is_no_others_fault(
         Want(subdir="", dest=tmp_path / "c"),
         Want(subdir="sub/deep", dest=tmp_path / "d"),
     )
-    means = Means(catalog=client.catalog, limits=Limits(), progress=Progress())
+    operation = Operation(catalog=client.catalog, limits=Limits(), progress=Progress())
     request = Request(package=package, wants=wants)
-    with means.private.removed_at_end():
-        first, failed, third, fourth = install_each(request, means)
+    with operation.private.removed_at_end():
+        first, failed, third, fourth = install_each(request, operation)
     assert isinstance(failed, GetModulesError)
     assert (failed.code, failed.address) == (code, "fake://h/package.zip")
     assert [each.h1 for each in (first, third) if isinstance(each, Installed)] == [SUB_H1, ZIP_H1]
@@ -131,10 +131,10 @@ def test_what_is_wrong_with_the_package_is_everybodys(tmp_path: Path) -> None:
     getter = FakeGetter(answer=lambda *_: blob(ZIP[:-30]))
     client = client_with(getter)
     wants = tuple(Want(subdir="sub", dest=tmp_path / name) for name in "abcdefgh")
-    means = Means(catalog=client.catalog, limits=Limits(), progress=Progress())
+    operation = Operation(catalog=client.catalog, limits=Limits(), progress=Progress())
     request = Request(package=client.detect("fake://h/package.zip").package, wants=wants)
-    with means.private.removed_at_end(), pytest.raises(GetModulesError) as caught:
-        install_each(request, means)
+    with operation.private.removed_at_end(), pytest.raises(GetModulesError) as caught:
+        install_each(request, operation)
     assert caught.value.code == "corrupt-archive"
     assert [asked[0] for asked in getter.asked].count("fetch") == 1
     assert list(tmp_path.iterdir()) == []
@@ -143,9 +143,9 @@ def test_what_is_wrong_with_the_package_is_everybodys(tmp_path: Path) -> None:
 def test_who_needs_all_of_them_gets_the_first_failure(tmp_path: Path) -> None:
     client = client_with(FakeGetter(answer=lambda *_: blob(ZIP)))
     wants = (Want(subdir="", dest=tmp_path / "a"), Want(subdir="", dest=tmp_path / "b", demands=of_expectation(SUB_H1)))
-    means = Means(catalog=client.catalog, limits=Limits(), progress=Progress())
+    operation = Operation(catalog=client.catalog, limits=Limits(), progress=Progress())
     with pytest.raises(GetModulesError) as caught:
-        install(Request(package=client.detect("fake://h/package.zip").package, wants=wants), means)
+        install(Request(package=client.detect("fake://h/package.zip").package, wants=wants), operation)
     assert caught.value.code == "digest-mismatch"
     assert [entry.name for entry in tmp_path.iterdir()] == ["a"]
 
@@ -201,12 +201,12 @@ def test_a_cancelled_operation_makes_no_more_places(tmp_path: Path) -> None:
     cancelled.set()
     getter = FakeGetter(answer=lambda *_: blob(ZIP))
     client = client_with(getter)
-    means = Means(catalog=client.catalog, limits=Limits(), progress=Progress(), cancelled=cancelled)
+    operation = Operation(catalog=client.catalog, limits=Limits(), progress=Progress(), cancelled=cancelled)
     request = Request(
         package=client.detect("fake://h/p.zip").package, wants=(Want(subdir="", dest=tmp_path / "a" / "d"),)
     )
     with pytest.raises(GetModulesError) as caught:
-        install(request, means)
+        install(request, operation)
     assert (caught.value.code, getter.asked) == ("install/cancelled", [])
     assert list(tmp_path.iterdir()) == []
 
@@ -223,10 +223,10 @@ def test_a_cancelled_operation_stops_at_the_next_piece(tmp_path: Path) -> None:
         return Blob(chunks=chunks(), name="p.zip")
 
     client = client_with(FakeGetter(answer=slow))
-    means = Means(catalog=client.catalog, limits=Limits(), progress=Progress(), cancelled=cancelled)
+    operation = Operation(catalog=client.catalog, limits=Limits(), progress=Progress(), cancelled=cancelled)
     request = Request(package=client.detect("fake://h/p.zip").package, wants=(Want(subdir="", dest=tmp_path / "d"),))
     with pytest.raises(GetModulesError) as caught:
-        install(request, means)
+        install(request, operation)
     assert caught.value.code == "install/cancelled"
     assert list(tmp_path.iterdir()) == []
 

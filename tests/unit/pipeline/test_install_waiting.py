@@ -20,7 +20,7 @@ from getmodules import Blob, Client, Gate, Kind, Member, Pin, Progress, hookimpl
 from getmodules.api.model import Layers, Members
 from getmodules.api.ports import Phase
 from getmodules.pipeline.batch import Job, Pace, install_all
-from getmodules.pipeline.operation import SMALL_BYTES
+from getmodules.pipeline.install import SMALL_BYTES
 from tests.support.fakes import ZIP, FakeGetter, FakePlugin, FakeVerifier, blob, zip_of
 
 PACKAGES = 4
@@ -100,7 +100,7 @@ def jobs_of(client: Client, place: Path) -> list[Job]:
 
 
 def all_installed(client: Client, place: Path) -> bool:
-    outcome = install_all(jobs_of(client, place), client._means(None, None))
+    outcome = install_all(jobs_of(client, place), client._services.operation())
     return outcome.failures == () and len(outcome.done) == PACKAGES
 
 
@@ -174,7 +174,7 @@ def test_the_callers_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, p
         )
         for job in jobs_of(client, tmp_path)
     ]
-    assert len(install_all(jobs, client._means(None, None)).done) == PACKAGES
+    assert len(install_all(jobs, client._services.operation()).done) == PACKAGES
 
 
 WAITING = "fake://h0/waits"
@@ -260,7 +260,7 @@ def test_a_plugin_that_waits_for_ever_delays_no_other_package(
     others = OthersAreDone()
     client = client_of(plugin_of(others), others)
     waiting = Job(name="waiting", address=client.detect(WAITING), dest=tmp_path / "waiting", source=WAITING)
-    outcome = install_all([waiting, *jobs_of(client, tmp_path)], client._means(None, None))
+    outcome = install_all([waiting, *jobs_of(client, tmp_path)], client._services.operation())
     assert outcome.failures == ()
     assert len(outcome.done) == PACKAGES + 1
 
@@ -360,7 +360,7 @@ def test_a_child_installs_although_its_parent_was_publishing_when_it_was_forked(
 def test_an_executor_that_never_comes_to_a_task_is_not_waited_for(tmp_path: Path, *, stopped: bool) -> None:
     release = threading.Event()
     client = client_of(Plugin(getter_of(lambda: blob(ZIP))))
-    means = client._means(None, None)
+    operation = client._services.operation()
     executor = ThreadPoolExecutor(1)
     try:
         executor.submit(release.wait, PATIENCE)
@@ -369,17 +369,17 @@ def test_an_executor_that_never_comes_to_a_task_is_not_waited_for(tmp_path: Path
             if stopped:
                 executor.shutdown(wait=False, cancel_futures=True)
             else:
-                means.cancelled.set()
+                operation.cancelled.set()
                 executor.submit(lambda: None).cancel()
 
         timer = threading.Timer(0.2, stop)
         timer.start()
         if stopped:
             with pytest.raises((RuntimeError, CancelledError)):
-                install_all(jobs_of(client, tmp_path), means, Pace(executor=executor))
+                install_all(jobs_of(client, tmp_path), operation, Pace(executor=executor))
         else:
             threading.Timer(0.5, release.set).start()
-            outcome = install_all(jobs_of(client, tmp_path), means, Pace(executor=executor))
+            outcome = install_all(jobs_of(client, tmp_path), operation, Pace(executor=executor))
             assert {failure.error.code for failure in outcome.failures} == {"install/cancelled"}
         timer.join()
     finally:

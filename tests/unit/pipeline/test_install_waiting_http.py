@@ -33,7 +33,7 @@ def installed(client: Client, url: str, place: Path) -> int:
         Job(name=str(number), address=client.detect(source), dest=place / str(number), source=source)
         for number, source in enumerate(sources)
     ]
-    return len(install_all(jobs, client._means(None, None)).done)
+    return len(install_all(jobs, client._services.operation()).done)
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["clear", "tls"])

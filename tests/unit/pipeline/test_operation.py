@@ -9,10 +9,9 @@ import pytest
 
 from getmodules import Client, Credential, InstallError, Origin, hookimpl
 from getmodules.api.model import Gate, Members
-from getmodules.api.ports import Progress
-from getmodules.cache.session import Workshops
-from getmodules.pipeline.operation import SMALL_BYTES, Means
-from getmodules.pipeline.receive import Content
+from getmodules.pipeline.install import SMALL_BYTES, alone_with
+from getmodules.pipeline.operation import Operation
+from getmodules.pipeline.receive import Package
 from getmodules.util.redact import Secret
 from tests.support.fakes import FakePlugin, FakeVerifier
 
@@ -34,20 +33,19 @@ class _Credentials:
         return (self,)
 
 
-def _means(*plugins: object, **environ: str) -> Means:
+def _operation(*plugins: object, **environ: str) -> Operation:
     client = Client(environ={"GETMODULES_PLUGINS": "", **environ}, plugins=plugins, use_cache=False)
-    return client._means(None, None)
+    return client._services.operation()
 
 
-def _credential(means: Means, place: Path) -> Credential | None:
-    with means.visit() as visit:
-        context = means.context("p", Workshops(lambda name: place / name, visit), Progress())
-        return context.credentials(ORIGIN, "/")
+def _credential(operation: Operation, place: Path) -> Credential | None:
+    with operation.package("p", lambda name: place / name, cached=False) as run:
+        return run.context.credentials(ORIGIN, "/")
 
 
 def test_the_environment_is_nearer_than_a_plugin(tmp_path: Path) -> None:
     plugin = _Credentials()
-    found = _credential(_means(plugin, GETMODULES_TOKEN_h_example="of the environment"), tmp_path)
+    found = _credential(_operation(plugin, GETMODULES_TOKEN_h_example="of the environment"), tmp_path)
     assert found is not None
     assert found.secret == Secret("of the environment")
     assert plugin.asked == []
@@ -55,7 +53,7 @@ def test_the_environment_is_nearer_than_a_plugin(tmp_path: Path) -> None:
 
 def test_a_plugin_is_asked_where_the_environment_has_none(tmp_path: Path) -> None:
     plugin = _Credentials()
-    found = _credential(_means(plugin), tmp_path)
+    found = _credential(_operation(plugin), tmp_path)
     assert found is not None
     assert found.secret == Secret("of a plugin")
     assert plugin.asked == [ORIGIN]
@@ -71,32 +69,33 @@ def test_a_plugin_is_asked_where_the_environment_has_none(tmp_path: Path) -> Non
     ],
 )
 def test_small_archives_are_written_one_at_a_time(packed: int | None, *, is_at_hand: bool, alone: bool) -> None:
-    means = _means()
-    content = Content(members=Members(()), plugins=(), packed_bytes=packed, is_at_hand=is_at_hand)
-    with means.alone_with(content):
-        assert means.lock.locked() is alone
-    assert not means.lock.locked()
+    operation = _operation()
+    package = Package(members=Members(()), plugins=(), packed_bytes=packed, is_at_hand=is_at_hand)
+    with alone_with(package, operation):
+        assert operation.lock.locked() is alone
+    assert not operation.lock.locked()
 
 
 @pytest.mark.parametrize(("gate", "alone"), [(Gate.PIN, True), (Gate.BYTES, True), (Gate.TREE, False)])
 def test_nobody_waits_for_a_plugin_that_judges_trees(gate: Gate, *, alone: bool) -> None:
-    means = _means(FakePlugin(verifiers=(FakeVerifier(gates=(gate,)),)))
-    content = Content(members=Members(()), plugins=(), packed_bytes=SMALL_BYTES, is_at_hand=True)
-    with means.alone_with(content):
-        assert means.lock.locked() is alone
+    operation = _operation(FakePlugin(verifiers=(FakeVerifier(gates=(gate,)),)))
+    package = Package(members=Members(()), plugins=(), packed_bytes=SMALL_BYTES, is_at_hand=True)
+    with alone_with(package, operation):
+        assert operation.lock.locked() is alone
 
 
 def test_a_workshop_is_the_packages_own(tmp_path: Path) -> None:
-    means = _means()
-    with means.visit() as visit:
-        context = means.context("p", Workshops(lambda name: tmp_path / name, visit), Progress())
-        with context.workshop("key") as room:
-            assert room.parent == tmp_path
+    operation = _operation()
+    with (
+        operation.package("p", lambda name: tmp_path / name, cached=False) as run,
+        run.context.workshop("key") as directory,
+    ):
+        assert directory.parent == tmp_path
 
 
 def test_cancelled_is_cancelled() -> None:
-    means = _means()
-    means.checkpoint()
-    means.cancelled.set()
+    operation = _operation()
+    operation.checkpoint()
+    operation.cancelled.set()
     with pytest.raises(InstallError):
-        means.checkpoint()
+        operation.checkpoint()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +23,7 @@ from getmodules.errors import (
 )
 from getmodules.getters.oci import login as subject
 from getmodules.net.settings import ClientNetwork, NetSettings
-from getmodules.pipeline.install import open_context
-from getmodules.pipeline.operation import Means
+from getmodules.pipeline.operation import Operation
 from getmodules.plugins.catalog import build
 from getmodules.testing import Access, Registry, User
 from getmodules.util.redact import Secret
@@ -63,14 +61,14 @@ def home(tmp_path: Path) -> Path:
 
 
 def at(home: Path, network: NetSettings | None = None, **environ: str) -> subject.OpenContext:
-    means = Means(
+    operation = Operation(
         catalog=build(()),
         limits=Limits(seconds=30),
         progress=Progress(),
         network=ClientNetwork(network or NETWORK),
         environ={"HOME": str(home), **environ},
     )
-    return partial(open_context, means)
+    return operation.open_context
 
 
 def log_in(registry: str, username: str, secret: Secret, home: Path, **environ: str) -> subject.LoggedIn:
@@ -207,7 +205,7 @@ def test_what_is_no_login_is_never_sent(registry: Registry, home: Path, user: st
 
 
 def test_without_a_place_to_keep_it_nobody_is_asked(registry: Registry) -> None:
-    nowhere = partial(open_context, Means(catalog=build(()), limits=Limits(), progress=Progress()))
+    nowhere = Operation(catalog=build(()), limits=Limits(), progress=Progress()).open_context
     refusal(ConfigError, "config", subject.log_in, registry.host, "ada", RIGHT, {}, nowhere)
     assert registry.requests == ()
 

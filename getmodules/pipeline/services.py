@@ -1,0 +1,74 @@
+"""What all operations of one client share: plugins, connections, the cache, the lock for small archives."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import defaultdict
+
+from getmodules.api.limits import Limits
+from getmodules.api.ports import Progress
+from getmodules.cache.location import Home, open_home
+from getmodules.files.private import PrivateDirectories, Sweeper
+from getmodules.net.settings import ClientNetwork
+from getmodules.pipeline.operation import Operation
+from getmodules.pipeline.settings import Settings
+from getmodules.plugins.catalog import Catalog, build
+from getmodules.plugins.loader import check_named, load, tell_broken
+
+
+class Services:
+    """Made from :class:`Settings`; any number of threads may use them."""
+
+    def __init__(self, settings: Settings, catalog: Catalog | None = None) -> None:
+        self.settings = settings
+        self.catalog = catalog or build(load(settings.selection, settings.plugins))
+        self._network = ClientNetwork(settings.network)
+        self._sweeper = Sweeper()
+        #: By process: whoever holds one is not in a process that is forked meanwhile.
+        self._locks: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
+        self._cache_lock = threading.Lock()
+        self._cache: Home | None = None
+        self._has_told = False
+
+    def with_settings(self, settings: Settings) -> Services:
+        """Return services with the same plugins and other settings; registries and tokens are remembered apart."""
+        return Services(settings, self.catalog)
+
+    def close(self) -> None:
+        """End the connections that are kept for the next operation."""
+        self._network.close()
+
+    def operation(self, limits: Limits | None = None, progress: Progress | None = None) -> Operation:
+        """Begin one call of the client."""
+        self._check_plugins()
+        progress = progress or self.settings.progress
+        # A progress of the caller's may wait for another operation, which then must not need the same lock.
+        is_callers = type(progress) is not Progress
+        return Operation(
+            catalog=self.catalog,
+            limits=limits or self.settings.limits,
+            progress=progress,
+            sweeper=self._sweeper,
+            network=self._network,
+            open_cache=self._open_cache,
+            offline=self.settings.offline,
+            environ=self.settings.environ,
+            lock=threading.Lock() if is_callers else self._locks[os.getpid()],
+            private=PrivateDirectories(self._sweeper),
+        )
+
+    def _check_plugins(self) -> None:
+        """Check before anything is fetched or installed: what is missing may be what would have refused it."""
+        check_named(self.settings.selection, self.catalog.plugins)
+        if not self._has_told:
+            self._has_told = True
+            tell_broken(self.catalog.plugins)
+
+    def _open_cache(self) -> Home | None:
+        """Open the cache, and judge it, when it is first used, and again after somebody has removed it."""
+        with self._cache_lock:
+            removed = self._cache is not None and not self._cache.root.is_dir()
+            if (self._cache is None or removed) and self.settings.cache_dir is not None:
+                self._cache = open_home(self.settings.cache_dir)
+            return self._cache
