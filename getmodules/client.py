@@ -88,7 +88,7 @@ class Client:
 
     @property
     def catalog(self) -> Catalog:
-        """What the plugins offer, and how each of them fared."""
+        """The plugins' offers, and how each plugin fared."""
         return self._services.catalog
 
     def detect(self, source: str, *, base: StrPath | None = None) -> ModuleAddress:
@@ -96,7 +96,7 @@ class Client:
         return self.explain(source, base=base).address
 
     def explain(self, source: str, *, base: StrPath | None = None) -> detection.Detected:
-        """As :meth:`detect`, with the steps of the detector chain."""
+        """Like :meth:`detect`, with the steps of the detector chain."""
         start = None if base is None else os.fspath(base)
         return detection.detect(source, self.catalog, base=start, registry=self._services.settings.registry)
 
@@ -108,7 +108,7 @@ class Client:
         limits: Limits | None = None,
         progress: Progress | None = None,
     ) -> Resolved:
-        """What ``source`` means today, as a pinned address; nothing is fetched for it.
+        """Return what ``source`` means today, as a pinned address; nothing is fetched for it.
 
         Raises ``FetchError`` (``fetch/no-identity``) where only fetching would tell.
         """
@@ -264,7 +264,7 @@ class Client:
         limits: Limits | None = None,
         progress: Progress | None = None,
     ) -> CheckReport:
-        """Whether the lock still says what the manifest says, and what the sources say today. Writes nothing."""
+        """Compare the lock with the manifest, and with what the sources say today. Writes nothing."""
         from getmodules.project.lock import check
         from getmodules.project.manifest import reader
 
@@ -314,7 +314,7 @@ class Client:
         limits: Limits | None = None,
         progress: Progress | None = None,
     ) -> OutdatedReport:
-        """Of which modules there are newer versions, and which addresses mean something else by now."""
+        """Find modules with newer versions, and addresses that mean something else by now."""
         from getmodules.project.manifest import reader
         from getmodules.project.outdated import outdated
 

@@ -69,7 +69,7 @@ class Failure:
 
 @valueclass
 class Outcome(Generic[T]):
-    """What came of each module, by name; every module is in one of the two."""
+    """The result of each module, by name; every module is in one of the two."""
 
     done: Mapping[str, T] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
@@ -77,7 +77,7 @@ class Outcome(Generic[T]):
 
 @valueclass
 class Pace:
-    """How many at once.
+    """The number of packages that are worked on at once.
 
     An ``executor`` of threads that the caller brings decides that itself, and stays open; it must not be the one
     that the caller itself runs in.

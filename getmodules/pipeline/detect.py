@@ -69,7 +69,7 @@ def is_local(package: PackageAddress, catalog: Catalog) -> bool:
 
 
 def local_root(package: PackageAddress, catalog: Catalog) -> Path | None:
-    """Where a package of this machine lies."""
+    """Return the directory where a package of this machine lies."""
     return check_url(package.url).local_path() if is_local(package, catalog) else None
 
 

@@ -1,4 +1,4 @@
-"""What must hold at which gate, and the one judge of it.
+"""Gates: demands that must hold before a package goes on, and the one judge of them.
 
 The lock, ``--expect``, ``checksum=``, ``digest=``: all of them say the same thing, "this must be there at that
 gate". A gate passes when every demand holds and no verifier refuses; neither can overrule the other.

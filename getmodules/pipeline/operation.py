@@ -30,7 +30,7 @@ def _no_cache() -> Home | None:
 
 @valueclass
 class Operation:
-    """What all packages of one call of the client share."""
+    """One call of the client: all that its packages share."""
 
     catalog: Catalog
     limits: Limits

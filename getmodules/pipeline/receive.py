@@ -237,7 +237,7 @@ def _refuse_what_needs_bytes(treatment: Treatment, demands: tuple[Demand, ...]) 
 
 
 def _refuse_where_a_verifier_needs_bytes(catalog: Catalog) -> None:
-    """Whoever can only judge archives cannot be asked here, and silence must not count as consent."""
+    """Refuse where a verifier can only judge archives: its silence must not count as consent."""
     for verifier in catalog.verifiers:
         if Gate.BYTES in verifier.gates and Gate.TREE not in verifier.gates:
             raise VerificationError(

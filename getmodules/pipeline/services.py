@@ -1,4 +1,4 @@
-"""What all operations of one client share: plugins, connections, the cache, the lock for small archives."""
+"""The services that all operations of one client share: plugins, connections, the cache, a lock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a blob off the getter's hands: counted, hashed and stored while it streams."""
+"""Spooling: a getter's blob becomes a file, counted and hashed while it streams."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def with_digests(archive: Archive, algorithms: Iterable[str]) -> Archive:
 
 
 def checked_size(blob: Blob, archive: Archive) -> Archive:
-    """What has the promised digest has the announced size, or the announcement was wrong."""
+    """Return ``archive``, which has the promised digest, if it has the announced size as well."""
     if blob.size is not None and blob.size != archive.size:
         raise _other_size(blob, f"the source announced {blob.size:,} bytes, and it has {archive.size:,}")
     return archive
@@ -109,7 +109,7 @@ def received(blob: Blob, context: Context, *, spent: int = 0) -> Iterator[bytes]
 
 
 def _other_size(blob: Blob, message: str) -> GetModulesError:
-    """Where the protocol promised a digest, another size is other content; else the line may have been cut."""
+    """Return the error of another size: other content where a digest was promised, else a line that was cut."""
     if blob.digests:
         return DigestMismatchError(message, hint=f"it cannot be {blob.digests[0]}, which was promised")
     return NetworkError(message, hint="try again")
