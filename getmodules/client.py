@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from getmodules.getters.oci.repository import Repository
     from getmodules.getters.oci.results import Inspected, Pushed
     from getmodules.pipeline.batch import Pace
-    from getmodules.project.hosts import Surroundings
+    from getmodules.project.hosts import HostSettings
     from getmodules.project.manifest import Manifest
-    from getmodules.project.workspace import Bench
+    from getmodules.project.workspace import Workspace
 
 StrPath = str | os.PathLike[str]
 
@@ -210,7 +210,7 @@ class Client(Projects):
             return inspect(package, repository, context)
 
     @contextmanager
-    def _bench(
+    def _workspace(
         self,
         manifest: StrPath,
         pace: Pace | None,
@@ -218,27 +218,27 @@ class Client(Projects):
         progress: Progress | None,
         *,
         read: Callable[[Path], Manifest] | None = None,
-    ) -> Iterator[Bench]:
+    ) -> Iterator[Workspace]:
         from getmodules.pipeline.batch import Pace
-        from getmodules.project.manifest import Place
-        from getmodules.project.workspace import Bench
+        from getmodules.project.manifest import ProjectFiles
+        from getmodules.project.workspace import Workspace
 
         # A slash at its end says what it is; nothing else does where it is not there.
-        place = Place.at(_absolute(manifest), directory=os.fspath(manifest).endswith(("/", os.sep)))
-        wanted = None if read is None else read(place.manifest)
-        around = None if wanted is None else wanted.surroundings
+        files = ProjectFiles.from_path(_absolute(manifest), directory=os.fspath(manifest).endswith(("/", os.sep)))
+        wanted = None if read is None else read(files.manifest)
+        around = None if wanted is None else wanted.host_settings
         client = self._among(around) if around else self
         means = client._means(limits, progress)
         if around:
-            around.tell(self._environ, means.progress)
+            around.announce(self._environ, means.progress)
         registry = self._registry or (wanted.registry if wanted else None)
         try:
-            yield Bench(place=place, means=means, pace=pace or Pace(), read=read, registry=registry)
+            yield Workspace(files=files, means=means, pace=pace or Pace(), read=read, registry=registry)
         finally:
             if client is not self:
                 client.close()
 
-    def _among(self, around: Surroundings) -> Client:
+    def _among(self, around: HostSettings) -> Client:
         """This client with what a manifest says about hosts: registries and tokens are remembered by client."""
         return Client(
             limits=self._limits,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from getmodules.pipeline.batch import Pace
     from getmodules.project.manifest import Manifest
     from getmodules.project.reports import CheckReport, InstallReport, LockReport, OutdatedReport, VerifyReport
-    from getmodules.project.workspace import Bench
+    from getmodules.project.workspace import Workspace
 
     StrPath = str | os.PathLike[str]
 
@@ -29,7 +29,7 @@ class Projects(ABC):
     """
 
     @abstractmethod
-    def _bench(
+    def _workspace(
         self,
         manifest: StrPath,
         pace: Pace | None,
@@ -37,7 +37,7 @@ class Projects(ABC):
         progress: Progress | None,
         *,
         read: Callable[[Path], Manifest] | None = None,
-    ) -> AbstractContextManager[Bench]:
+    ) -> AbstractContextManager[Workspace]:
         """``read`` gives the manifest; without it, that is not read."""
 
     def add(
@@ -59,16 +59,16 @@ class Projects(ABC):
         more = {"version": version, "dest": dest, "expect": expect}
         entry = {"source": source, **{key: value for key, value in more.items() if value is not None}}
         addition = Addition(name, entry)
-        with self._bench(manifest, pace, limits, progress, read=addition.edited) as bench:
-            return addition.settle(bench)
+        with self._workspace(manifest, pace, limits, progress, read=addition.edited) as workspace:
+            return addition.settle(workspace)
 
     def remove(self, name: str, manifest: StrPath = ".", *, progress: Progress | None = None) -> None:
         """Take a module out of manifest and lock. What was installed of it stays."""
         from getmodules.project.edit import Removal
 
         removal = Removal(name)
-        with self._bench(manifest, None, None, progress, read=removal.edited) as bench:
-            removal.settle(bench)
+        with self._workspace(manifest, None, None, progress, read=removal.edited) as workspace:
+            removal.settle(workspace)
 
     def lock(
         self,
@@ -90,8 +90,8 @@ class Projects(ABC):
 
         names = () if isinstance(upgrade, bool) else tuple(upgrade)
         wanted = Upgrade(names) if names or upgrade is True else None
-        with self._bench(manifest, pace, limits, progress, read=reader()) as bench:
-            return lock(wanted, bench)
+        with self._workspace(manifest, pace, limits, progress, read=reader()) as workspace:
+            return lock(wanted, workspace)
 
     def check_lock(
         self,
@@ -105,8 +105,8 @@ class Projects(ABC):
         from getmodules.project.lock import check
         from getmodules.project.manifest import reader
 
-        with self._bench(manifest, pace, limits, progress, read=reader()) as bench:
-            return check(bench)
+        with self._workspace(manifest, pace, limits, progress, read=reader()) as workspace:
+            return check(workspace)
 
     def install(
         self,
@@ -126,13 +126,13 @@ class Projects(ABC):
         leaves the manifest unread. A tree that matches is left alone, an edited one is replaced by ``force`` only.
         Failures are in the report, which also raises them (``check()``); good modules are installed all the same.
         """
-        from getmodules.project.install import Wishes, install
+        from getmodules.project.install import InstallOptions, install
         from getmodules.project.manifest import reader
 
-        wishes = Wishes(names=tuple(names), locked=locked, frozen=frozen, force=force)
+        wishes = InstallOptions(names=tuple(names), locked=locked, frozen=frozen, force=force)
         read = None if frozen else reader()
-        with self._bench(manifest, pace, limits, progress, read=read) as bench:
-            return install(wishes, bench)
+        with self._workspace(manifest, pace, limits, progress, read=read) as workspace:
+            return install(wishes, workspace)
 
     def verify(
         self, manifest: StrPath = ".", *, names: Iterable[str] = (), progress: Progress | None = None
@@ -140,8 +140,8 @@ class Projects(ABC):
         """The trees of a project against its lock. Nobody is asked, and the manifest is not read."""
         from getmodules.project.trees import verify
 
-        with self._bench(manifest, None, None, progress) as bench:
-            return verify(tuple(names), bench)
+        with self._workspace(manifest, None, None, progress) as workspace:
+            return verify(tuple(names), workspace)
 
     def outdated(
         self,
@@ -155,5 +155,5 @@ class Projects(ABC):
         from getmodules.project.manifest import reader
         from getmodules.project.outdated import outdated
 
-        with self._bench(manifest, pace, limits, progress, read=reader()) as bench:
-            return outdated(bench)
+        with self._workspace(manifest, pace, limits, progress, read=reader()) as workspace:
+            return outdated(workspace)

@@ -35,10 +35,10 @@ def parser() -> Parser:
 def run(options: argparse.Namespace, console: Console) -> int:
     from pathlib import Path
 
-    from getmodules.project.manifest import Place
+    from getmodules.project.manifest import ProjectFiles
     from getmodules.project.trees import read_tree
 
-    packages = read_tree(Place.at(Path(manifest_of(options))))
+    packages = read_tree(ProjectFiles.from_path(Path(manifest_of(options))))
     if console.json:
         shown = [
             {

@@ -22,7 +22,7 @@ from getmodules.project.manifest import Manifest, parse_manifest
 from getmodules.project.names import check_name, check_source
 from getmodules.project.reports import LockReport
 from getmodules.project.toml import nearest_hint, read_marked, toml_string
-from getmodules.project.workspace import Bench, target_of, write_file
+from getmodules.project.workspace import Workspace, target_of, write_file
 from getmodules.util.values import field, valueclass
 
 _HEADER = re.compile(r"^[ \t]*\[")
@@ -121,14 +121,14 @@ class Addition:
         self._text = mark + text
         return parse_manifest(text, path)
 
-    def settle(self, bench: Bench) -> LockReport:
+    def settle(self, workspace: Workspace) -> LockReport:
         """The lock first, since that is what can fail: a manifest is never left with a module that does not work."""
-        with bench.turn():
-            manifest = bench.manifest()
-            target_of(bench.place.manifest)
-            report = lock_manifest(manifest, None, bench)
+        with workspace.turn():
+            manifest = workspace.manifest()
+            target_of(workspace.files.manifest)
+            report = lock_manifest(manifest, None, workspace)
             if not report.failures:
-                write_file(bench.place.manifest, self._text, bench.means.sweeper)
+                write_file(workspace.files.manifest, self._text, workspace.means.sweeper)
             return report
 
 
@@ -146,11 +146,11 @@ class Removal:
         self._text = mark + text
         return parse_manifest(text, path)
 
-    def settle(self, bench: Bench) -> None:
-        with bench.turn():
-            bench.manifest()
-            target_of(bench.place.manifest)
-            lock = bench.lock()
+    def settle(self, workspace: Workspace) -> None:
+        with workspace.turn():
+            workspace.manifest()
+            target_of(workspace.files.manifest)
+            lock = workspace.lock()
             if lock is not None and self.name in lock.modules:
-                bench.write_lock(Lock.of(lock.entry(name) for name in lock.modules if name != self.name))
-            write_file(bench.place.manifest, self._text, bench.means.sweeper)
+                workspace.write_lock(Lock.of(lock.entry(name) for name in lock.modules if name != self.name))
+            write_file(workspace.files.manifest, self._text, workspace.means.sweeper)

@@ -15,7 +15,7 @@ from getmodules.files.durable import shown_path
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.net.settings import NetSettings, shortest
 from getmodules.project.names import MANIFEST_NAME
-from getmodules.project.toml import Table
+from getmodules.project.toml import TomlTable
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass
 
@@ -42,7 +42,7 @@ class Host:
 
 
 @valueclass
-class Surroundings:
+class HostSettings:
     """All that a manifest says about hosts. What the caller says by options and environment beats it."""
 
     hosts: tuple[Host, ...] = ()
@@ -51,7 +51,7 @@ class Surroundings:
     def __bool__(self) -> bool:
         return bool(self.hosts or self.mirrors)
 
-    def tell(self, environ: Mapping[str, str], progress: Progress) -> None:
+    def announce(self, environ: Mapping[str, str], progress: Progress) -> None:
         """What a manifest that somebody else wrote decides is not to go unnoticed."""
         for host in self.hosts:
             if host.token_variable and environ.get(host.token_variable):
@@ -82,11 +82,11 @@ class Surroundings:
         return {**tokens, **environ}
 
 
-def hosts_from(table: Table, directory: Path) -> tuple[Host, ...]:
+def hosts_from(table: TomlTable, directory: Path) -> tuple[Host, ...]:
     return tuple(_host(name, below, directory) for name, below in table.entries())
 
 
-def _host(name: str, table: Table, directory: Path) -> Host:
+def _host(name: str, table: TomlTable, directory: Path) -> Host:
     try:
         url = check_url(f"https://{name}")
     except AddressError:
@@ -109,7 +109,7 @@ def _host(name: str, table: Table, directory: Path) -> Host:
     return host
 
 
-def _pair(certificate: str | None, key: str | None, table: Table, directory: Path) -> str | None:
+def _pair(certificate: str | None, key: str | None, table: TomlTable, directory: Path) -> str | None:
     if certificate is None:
         return None
     files = [_file(certificate, "client_cert", table, directory)]
@@ -120,7 +120,7 @@ def _pair(certificate: str | None, key: str | None, table: Table, directory: Pat
     return ",".join(map(os.fspath, files))
 
 
-def _file(text: str, key: str, table: Table, directory: Path) -> Path:
+def _file(text: str, key: str, table: TomlTable, directory: Path) -> Path:
     """Relative ones lie beside the manifest."""
     path = directory / text
     try:
@@ -132,7 +132,7 @@ def _file(text: str, key: str, table: Table, directory: Path) -> Path:
         table.refuse(key, f"cannot be read: {shown_path(path)}: {getattr(error, 'strerror', error)}")
 
 
-def _check_variable(host: Host, table: Table) -> None:
+def _check_variable(host: Host, table: TomlTable) -> None:
     """A manifest comes from whoever wrote the project: it is not to send just any secret to just any host."""
     name = host.token_variable
     if name is None:
@@ -152,7 +152,7 @@ def _check_variable(host: Host, table: Table) -> None:
         table.refuse("token_variable", f"names {name}, which is the token of another host")
 
 
-def mirrors_from(table: Table) -> Mapping[str, str]:
+def mirrors_from(table: TomlTable) -> Mapping[str, str]:
     found = dict(table.strings())
     try:
         Mirrors.of(found)

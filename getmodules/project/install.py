@@ -22,7 +22,7 @@ from getmodules.project.plan import Entry, Plan, compare, entry_of, fresh_job, l
 from getmodules.project.reports import Action, InstalledModule, InstallReport
 from getmodules.project.select import Target, targets
 from getmodules.project.trees import MOVE_IT_AWAY, describe, h1_of, is_vacant, odd_kind
-from getmodules.project.workspace import Bench, chosen, private_directory
+from getmodules.project.workspace import Workspace, chosen, private_directory
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass
 
@@ -30,7 +30,7 @@ _MOVE_CHANGES: Final = "move your changes away, or replace the directory with --
 
 
 @valueclass
-class Wishes:
+class InstallOptions:
     """How to install."""
 
     names: tuple[str, ...] = ()
@@ -41,15 +41,15 @@ class Wishes:
     force: bool = False
 
 
-def install(wishes: Wishes, bench: Bench) -> InstallReport:
-    with bench.turn():
-        return _Installation(wishes, bench).run()
+def install(wishes: InstallOptions, workspace: Workspace) -> InstallReport:
+    with workspace.turn():
+        return _Installation(wishes, workspace).run()
 
 
 @valueclass(kw_only=False, frozen=False)
 class _Installation:
-    wishes: Wishes
-    bench: Bench
+    wishes: InstallOptions
+    workspace: Workspace
     entries: dict[str, Entry] = field(default_factory=dict)
     actions: dict[str, Action] = field(default_factory=dict)
     failures: dict[str, GetModulesError] = field(default_factory=dict)
@@ -58,29 +58,31 @@ class _Installation:
 
     def run(self) -> InstallReport:
         if self.wishes.frozen:
-            names = self._from_lock_alone(needed_lock(self.bench.place))
+            names = self._from_lock_alone(needed_lock(self.workspace.files))
             return self._report(names, written=False)
-        lock = self.bench.lock()
-        manifest = self.bench.manifest()
-        plan = compare(manifest, lock, strays(manifest, lock, self.bench))
+        lock = self.workspace.lock()
+        manifest = self.workspace.manifest()
+        plan = compare(manifest, lock, strays(manifest, lock, self.workspace))
         if self.wishes.locked:
             plan.check()
         names = chosen(self.wishes.names, manifest.modules)
         fresh = [manifest.modules[name] for name in names if plan.fresh(name)]
-        check = partial(check_manifest, manifest, lock, plan.fresh, self.bench)
+        check = partial(check_manifest, manifest, lock, plan.fresh, self.workspace)
         if fresh:
             check()
         self._install_locked(lock, plan, manifest, names, check)
         if fresh:
-            with private_directory(self.bench) as spare:
+            with private_directory(self.workspace) as spare:
                 self._install_fresh(lock, fresh, spare)
         self._remember()
-        written = not self.failures and not plan.in_step and self.bench.write_lock(merged(lock, self.entries, manifest))
+        written = (
+            not self.failures and not plan.in_step and self.workspace.write_lock(merged(lock, self.entries, manifest))
+        )
         return self._report(names, written=written)
 
     def _from_lock_alone(self, lock: Lock) -> tuple[str, ...]:
         names = chosen(self.wishes.names, lock.modules)
-        self._bring({name: lock.entry(name) for name in names}, partial(check_lock, lock, self.bench))
+        self._bring({name: lock.entry(name) for name in names}, partial(check_lock, lock, self.workspace))
         return names
 
     # ------------------------------------------------------------------------------------------ from the lock
@@ -97,10 +99,10 @@ class _Installation:
 
     def _bring(self, entries: Mapping[str, Entry], check: Callable[[], None]) -> None:
         """``check`` is for whoever has something to do: most runs find everything in its place."""
-        known = self.bench.state.installed()
+        known = self.workspace.state.installed()
         jobs: list[Job] = []
         for name, (module, package) in entries.items():
-            self.bench.checkpoint()
+            self.workspace.checkpoint()
             try:
                 job = self._job(module, package, known)
             except GetModulesError as error:
@@ -116,7 +118,7 @@ class _Installation:
             check()
             self._expect()
         try:
-            self._collect(install_all(jobs, self.bench.means, self.bench.pace))
+            self._collect(install_all(jobs, self.workspace.means, self.workspace.pace))
         finally:
             self._remember()
 
@@ -124,19 +126,19 @@ class _Installation:
         """``None`` where what is locked is there already."""
         dest = self._dest(module.dest)
         if is_vacant(dest):
-            return locked_job(module, package, self.bench, dest)
+            return locked_job(module, package, self.workspace, dest)
         found = h1_of(dest)
         if found == module.h1:
             return None
         ours = known.get(module.dest, frozenset[str]())
         if not self.wishes.force and found not in ours:
             raise self._edited(module, package, dest)
-        return self._replacing(locked_job(module, package, self.bench, dest, force=True), ours)
+        return self._replacing(locked_job(module, package, self.workspace, dest, force=True), ours)
 
     def _dest(self, dest: str) -> Path:
         """Where a module goes; what a killed run left beside it goes, whether or not anything is to be done there."""
-        path = self.bench.dest(dest)
-        self.bench.means.sweeper.sweep(path.parent)
+        path = self.workspace.dest(dest)
+        self.workspace.means.sweeper.sweep(path.parent)
         return path
 
     def _replacing(self, job: Job, ours: Collection[str | None]) -> Job:
@@ -155,16 +157,16 @@ class _Installation:
         if kind is not None:
             return DestinationExistsError(f"{module.dest} is {kind}", hint=MOVE_IT_AWAY)
         return DestinationExistsError(
-            f"{module.dest} is not what was installed there{describe(module, package, dest, self.bench)}",
+            f"{module.dest} is not what was installed there{describe(module, package, dest, self.workspace)}",
             hint=_MOVE_CHANGES,
         )
 
     # ------------------------------------------------------------------------------------------------- anew
 
     def _install_fresh(self, lock: Lock | None, fresh: Iterable[ModuleEntry], spare: Path) -> None:
-        asked = targets(fresh, self.bench)
+        asked = targets(fresh, self.workspace)
         self.failures |= {failure.module: failure.error for failure in asked.failures}
-        known = self.bench.state.installed()
+        known = self.workspace.state.installed()
         old = {} if lock is None else {name: module.h1 for name, module in lock.modules.items()}
         jobs = {}
         for name, target in asked.done.items():
@@ -173,7 +175,7 @@ class _Installation:
                 jobs[name] = self._fresh_job(target, ours, spare)
             except GetModulesError as error:
                 self.failures[name] = error
-        outcome = install_all(list(jobs.values()), self.bench.means, self.bench.pace)
+        outcome = install_all(list(jobs.values()), self.workspace.means, self.workspace.pace)
         self._write_down(asked.done, outcome)
         for name in outcome.done:
             if jobs[name].dest.is_relative_to(spare):
@@ -191,12 +193,12 @@ class _Installation:
     def _write_down(self, asked: Mapping[str, Target], outcome: Outcome[Installed]) -> None:
         self._collect(outcome)
         for name, installed in outcome.done.items():
-            self.entries[name] = entry_of(asked[name], installed, self.bench)
+            self.entries[name] = entry_of(asked[name], installed, self.workspace)
 
     def _compare_with_what_is_there(self, name: str) -> None:
         module, _ = self.entries[name]
         self.actions[name] = Action.UNCHANGED
-        dest = self.bench.dest(module.dest)
+        dest = self.workspace.dest(module.dest)
         if h1_of(dest) != module.h1:
             ways = "or move it away" if odd_kind(dest) else "move the directory away, or replace it with --force"
             self.failures[name] = DestinationExistsError(
@@ -212,16 +214,18 @@ class _Installation:
     def _expect(self) -> None:
         """Whatever ends this run, the next one knows what it has put where: the lock says it before it is done."""
         trees = {self.entries[name][0].dest: self._h1(name) | before for name, before in self.begun.items()}
-        self.bench.state.remember(self._in_place() | trees, matters=False)
+        self.workspace.state.remember(self._in_place() | trees, matters=False)
 
     def _remember(self) -> None:
         trees = self._in_place()
         for name, before in self.begun.items():
             dest = self.entries[name][0].dest
             # Of one that was interrupted nobody knows whether it has come, except where nothing is.
-            if dest not in trees and (name in self.failures or not os.path.lexists(self.bench.place.directory / dest)):
+            if dest not in trees and (
+                name in self.failures or not os.path.lexists(self.workspace.files.directory / dest)
+            ):
                 trees[dest] = before
-        self.bench.state.remember(trees, matters=Action.INSTALLED in self.actions.values())
+        self.workspace.state.remember(trees, matters=Action.INSTALLED in self.actions.values())
 
     def _in_place(self) -> dict[str, frozenset[str]]:
         return {self.entries[name][0].dest: self._h1(name) for name in self.actions if name not in self.failures}

@@ -19,37 +19,39 @@ from getmodules.project.manifest import Manifest
 from getmodules.project.plan import Entry, Plan, compare, entry_of, fresh_job, merged, strays
 from getmodules.project.reports import Change, CheckReport, LockedReport, LockReport, Moved
 from getmodules.project.select import Target, as_locked, targets
-from getmodules.project.workspace import Bench, chosen, private_directory
+from getmodules.project.workspace import Workspace, chosen, private_directory
 from getmodules.util.digest import Digest
 from getmodules.util.values import replace, valueclass
 
 _NO_IDENTITY = "fetch/no-identity"
 
 
-def fetched(wanted: Mapping[str, Target], bench: Bench) -> Outcome[Entry]:
+def fetched(wanted: Mapping[str, Target], workspace: Workspace) -> Outcome[Entry]:
     """Each target as the lock has it: fetched, verified, hashed, and thrown away."""
     if not wanted:
         return Outcome()
-    with private_directory(bench) as spare:
+    with private_directory(workspace) as spare:
         jobs = [fresh_job(target, spare / name) for name, target in wanted.items()]
-        outcome = install_all(jobs, bench.means, bench.pace)
+        outcome = install_all(jobs, workspace.means, workspace.pace)
     done: dict[str, Entry] = {}
     failures = list(outcome.failures)
     for name, installed in outcome.done.items():
         try:
-            done[name] = entry_of(wanted[name], installed, bench)
+            done[name] = entry_of(wanted[name], installed, workspace)
         except GetModulesError as error:
             failures.append(Failure(module=name, error=error))
     return Outcome(done=done, failures=tuple(failures))
 
 
-def identities(wanted: Mapping[str, Target], locked: Mapping[str, LockedPackage], bench: Bench) -> Outcome[str]:
+def identities(wanted: Mapping[str, Target], locked: Mapping[str, LockedPackage], workspace: Workspace) -> Outcome[str]:
     """The id that each target has today. It is fetched where nothing less tells."""
-    asked = resolve_all({name: (t.entry.source, t.address) for name, t in wanted.items()}, bench.means, bench.pace)
+    asked = resolve_all(
+        {name: (t.entry.source, t.address) for name, t in wanted.items()}, workspace.means, workspace.pace
+    )
     done = {name: resolved.id for name, resolved in asked.done.items()}
     unclear = [failure.module for failure in asked.failures if failure.error.code == _NO_IDENTITY]
     unclear += [name for name, identity in done.items() if _is_another_digest(identity, locked[name])]
-    looked_at = fetched({name: wanted[name] for name in unclear}, bench)
+    looked_at = fetched({name: wanted[name] for name in unclear}, workspace)
     done |= {name: package.id for name, (_, package) in looked_at.done.items()}
     failures = [failure for failure in asked.failures if failure.module not in unclear]
     return Outcome(done=done, failures=tuple(_in_order(wanted, [*failures, *looked_at.failures])))
@@ -77,23 +79,25 @@ class Upgrade:
     names: tuple[str, ...] = ()
 
 
-def lock(upgrade: Upgrade | None, bench: Bench) -> LockReport:
-    with bench.turn():
-        return lock_manifest(bench.manifest(), upgrade, bench)
+def lock(upgrade: Upgrade | None, workspace: Workspace) -> LockReport:
+    with workspace.turn():
+        return lock_manifest(workspace.manifest(), upgrade, workspace)
 
 
-def lock_manifest(manifest: Manifest, upgrade: Upgrade | None, bench: Bench) -> LockReport:
-    before = bench.lock()
-    plan = compare(manifest, before, strays(manifest, before, bench))
-    check_manifest(manifest, before, plan.fresh, bench)
+def lock_manifest(manifest: Manifest, upgrade: Upgrade | None, workspace: Workspace) -> LockReport:
+    before = workspace.lock()
+    plan = compare(manifest, before, strays(manifest, before, workspace))
+    check_manifest(manifest, before, plan.fresh, workspace)
     renewed = frozenset() if upgrade is None else frozenset(chosen(upgrade.names, manifest.modules))
-    wanted = targets([entry for name, entry in manifest.modules.items() if plan.fresh(name) or name in renewed], bench)
-    found = fetched(wanted.done, bench)
+    wanted = targets(
+        [entry for name, entry in manifest.modules.items() if plan.fresh(name) or name in renewed], workspace
+    )
+    found = fetched(wanted.done, workspace)
     failures = (*wanted.failures, *found.failures)
     if failures:
         return LockReport(failures=failures)
     after = merged(before, found.done, manifest)
-    return LockReport(modules=tuple(_changes(before or Lock(), after)), written=bench.write_lock(after))
+    return LockReport(modules=tuple(_changes(before or Lock(), after)), written=workspace.write_lock(after))
 
 
 def _changes(before: Lock, after: Lock) -> Iterator[LockedReport]:
@@ -121,13 +125,13 @@ def _reported(change: Change, entry: Entry) -> LockedReport:
 # --------------------------------------------------------------------------------------------------- checking
 
 
-def check(bench: Bench) -> CheckReport:
+def check(workspace: Workspace) -> CheckReport:
     """Nothing is written. What has no identity that is had cheaply is fetched for it."""
-    manifest, before = bench.manifest(), bench.lock()
-    plan = compare(manifest, before, strays(manifest, before, bench))
+    manifest, before = workspace.manifest(), workspace.lock()
+    plan = compare(manifest, before, strays(manifest, before, workspace))
     if before is None:
         return CheckReport(stale=plan.reasons)
-    now = current(manifest, plan, before, bench)
+    now = current(manifest, plan, before, workspace)
     moved = tuple(
         Moved(name=name, source=manifest.modules[name].source, locked=before.entry(name)[1].id, now=identity)
         for name, identity in now.done.items()
@@ -136,17 +140,17 @@ def check(bench: Bench) -> CheckReport:
     return CheckReport(stale=plan.reasons, moved=moved, failures=now.failures)
 
 
-def current(manifest: Manifest, plan: Plan, before: Lock, bench: Bench) -> Outcome[str]:
+def current(manifest: Manifest, plan: Plan, before: Lock, workspace: Workspace) -> Outcome[str]:
     """By module that is in step, the id of what its source brings today; of a version, the tag that was selected."""
     wanted: dict[str, Target] = {}
     failures: list[Failure] = []
     for name, entry in manifest.modules.items():
         if plan.fresh(name):
             continue
-        target = as_locked(entry, before.modules[name].selected, bench)
+        target = as_locked(entry, before.modules[name].selected, workspace)
         if isinstance(target, Failure):
             failures.append(target)
         else:
             wanted[name] = target
-    found = identities(wanted, {name: before.entry(name)[1] for name in wanted}, bench)
+    found = identities(wanted, {name: before.entry(name)[1] for name in wanted}, workspace)
     return replace(found, failures=(*failures, *found.failures))

@@ -35,9 +35,9 @@ from typing import TypeVar
 from getmodules.archive.names import member_path
 from getmodules.errors import ConfigError, LockStaleError, UnsafeContentError
 from getmodules.files.durable import shown_path
-from getmodules.project.manifest import Place, check_constraint, check_expectation
+from getmodules.project.manifest import ProjectFiles, check_constraint, check_expectation
 from getmodules.project.names import check_dest, check_name, check_source, colliding
-from getmodules.project.toml import Table, parse, read_text, toml_string
+from getmodules.project.toml import TomlTable, parse, read_text, toml_string
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass
@@ -121,15 +121,15 @@ def read_lock(path: Path) -> Lock | None:
     return None if text is None else parse_lock(text, path.name)
 
 
-def needed_lock(place: Place) -> Lock:
+def needed_lock(files: ProjectFiles) -> Lock:
     """The lock, for work that cannot be done without one."""
-    lock = read_lock(place.lock)
+    lock = read_lock(files.lock)
     if lock is not None:
         return lock
     hint = "getmodules lock makes one; commit it"
-    if not os.path.lexists(place.manifest):
+    if not os.path.lexists(files.manifest):
         hint = "getmodules add NAME SOURCE begins a project; --manifest FILE names one that lies elsewhere"
-    raise LockStaleError(f"there is no {shown_path(place.lock)}", hint=hint)
+    raise LockStaleError(f"there is no {shown_path(files.lock)}", hint=hint)
 
 
 def parse_lock(text: str, shown: str) -> Lock:
@@ -144,7 +144,7 @@ def parse_lock(text: str, shown: str) -> Lock:
     return _without_leftovers(lock)
 
 
-def _check_version(top: Table) -> None:
+def _check_version(top: TomlTable) -> None:
     version = top.number("version")
     if version is None:
         top.refuse("", "there is no version", _RESTORE)
@@ -166,13 +166,13 @@ def _beginnings(text: str) -> dict[str, list[int]]:
     return lines
 
 
-def _with_lines(tables: tuple[Table, ...], lines: list[int]) -> Iterator[Table]:
+def _with_lines(tables: tuple[TomlTable, ...], lines: list[int]) -> Iterator[TomlTable]:
     for number, table in enumerate(tables):
         table.line = lines[number] if len(lines) == len(tables) else None
         yield table
 
 
-def _each_once(tables: Iterable[Table], key: str, make: Callable[[Table], T]) -> dict[str, T]:
+def _each_once(tables: Iterable[TomlTable], key: str, make: Callable[[TomlTable], T]) -> dict[str, T]:
     found: dict[str, T] = {}
     for table in tables:
         name = table.needed(key)
@@ -183,7 +183,7 @@ def _each_once(tables: Iterable[Table], key: str, make: Callable[[Table], T]) ->
     return found
 
 
-def _package(table: Table) -> LockedPackage:
+def _package(table: TomlTable) -> LockedPackage:
     package = LockedPackage(
         address=_needed(table, "address", check_source),
         id=table.needed("id"),
@@ -197,7 +197,7 @@ def _package(table: Table) -> LockedPackage:
     return package
 
 
-def _module(table: Table) -> LockedModule:
+def _module(table: TomlTable) -> LockedModule:
     module = LockedModule(
         name=_needed(table, "name", _checked(check_name)),
         source=_needed(table, "source", check_source),
@@ -214,7 +214,7 @@ def _module(table: Table) -> LockedModule:
     return module
 
 
-def _needed(table: Table, key: str, check: Callable[[str], str]) -> str:
+def _needed(table: TomlTable, key: str, check: Callable[[str], str]) -> str:
     table.needed(key)
     value = table.checked(key, check)
     assert value is not None

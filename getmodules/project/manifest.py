@@ -22,7 +22,7 @@ from getmodules.errors import ConfigError
 from getmodules.files.durable import shown_path
 from getmodules.pipeline.gates import of_expectation
 from getmodules.pipeline.settings import registry_from
-from getmodules.project.hosts import Surroundings, hosts_from, mirrors_from
+from getmodules.project.hosts import HostSettings, hosts_from, mirrors_from
 from getmodules.project.names import (
     DEFAULT_DEST,
     LOCK_NAME,
@@ -33,7 +33,7 @@ from getmodules.project.names import (
     colliding,
     collision,
 )
-from getmodules.project.toml import Table, parse, read_text
+from getmodules.project.toml import TomlTable, parse, read_text
 from getmodules.util.values import field, valueclass
 
 
@@ -53,17 +53,17 @@ class Manifest:
     modules: Mapping[str, ModuleEntry] = field(default_factory=dict, hash=False)
     #: In which registry ``namespace/name/system`` is a module.
     registry: str | None = None
-    surroundings: Surroundings = field(default_factory=Surroundings)
+    host_settings: HostSettings = field(default_factory=HostSettings)
 
 
 @valueclass
-class Place:
+class ProjectFiles:
     """Where a project is: its manifest, and the lock beside that."""
 
     manifest: Path
 
     @classmethod
-    def at(cls, manifest: Path, *, directory: bool = False) -> Place:
+    def from_path(cls, manifest: Path, *, directory: bool = False) -> ProjectFiles:
         """``manifest`` is the file, or the directory that it is in; a ``directory`` also where none is there (yet)."""
         if fold(manifest.name) == LOCK_NAME:  # one file cannot be both: the lock would be written over
             raise ConfigError(f"{LOCK_NAME} is the lock, and no manifest", hint=f"as in {MANIFEST_NAME}")
@@ -105,10 +105,10 @@ def parse_manifest(text: str, path: Path) -> Manifest:
     mirrors = mirrors_from(top.table("mirrors"))
     top.finish()
     _refuse_collisions(modules, path)
-    return Manifest(modules=modules, registry=registry, surroundings=Surroundings(hosts=hosts, mirrors=mirrors))
+    return Manifest(modules=modules, registry=registry, host_settings=HostSettings(hosts=hosts, mirrors=mirrors))
 
 
-def _module(name: str, table: Table, below: str) -> ModuleEntry:
+def _module(name: str, table: TomlTable, below: str) -> ModuleEntry:
     try:
         check_name(name)
     except ConfigError as error:
@@ -127,7 +127,7 @@ def _module(name: str, table: Table, below: str) -> ModuleEntry:
     return entry
 
 
-def _default_dest(dest: str, table: Table) -> str:
+def _default_dest(dest: str, table: TomlTable) -> str:
     """Not every name of a module can be one of a directory: ``con`` cannot on Windows."""
     try:
         return check_dest(dest)

@@ -14,19 +14,19 @@ from getmodules.project.manifest import ModuleEntry
 from getmodules.project.plan import compare, strays
 from getmodules.project.reports import OutdatedModule, OutdatedReport
 from getmodules.project.select import version_in, versions_of
-from getmodules.project.workspace import Bench
+from getmodules.project.workspace import Workspace
 from getmodules.util.values import valueclass
 
 
-def outdated(bench: Bench) -> OutdatedReport:
+def outdated(workspace: Workspace) -> OutdatedReport:
     """Only the modules of which there is something to say. What is locked of an edited one is of another address."""
-    manifest, lock = bench.manifest(), needed_lock(bench.place)
-    plan = compare(manifest, lock, strays(manifest, lock, bench))
+    manifest, lock = workspace.manifest(), needed_lock(workspace.files)
+    plan = compare(manifest, lock, strays(manifest, lock, workspace))
     in_step = [entry for entry in manifest.modules.values() if not plan.fresh(entry.name)]
     edited = tuple(name for name in manifest.modules if name in lock.modules and plan.fresh(name))
-    _tell_of_edited(edited, bench)
-    now = current(manifest, plan, lock, bench)
-    newer = _newer(in_step, lock, bench)
+    _tell_of_edited(edited, workspace)
+    now = current(manifest, plan, lock, workspace)
+    newer = _newer(in_step, lock, workspace)
     failed = {failure.module: failure for failure in (*newer.failures, *now.failures)}
     found = []
     for entry in in_step:
@@ -37,10 +37,12 @@ def outdated(bench: Bench) -> OutdatedReport:
     return OutdatedReport(modules=tuple(found), failures=failures, edited=edited)
 
 
-def _tell_of_edited(names: tuple[str, ...], bench: Bench) -> None:
+def _tell_of_edited(names: tuple[str, ...], workspace: Workspace) -> None:
     if names:
         which = f"{names[0]} was" if len(names) == 1 else f"{', '.join(names)} were"
-        bench.means.progress.notice("", f"not looked at, since {which} edited and not locked again: getmodules lock")
+        workspace.means.progress.notice(
+            "", f"not looked at, since {which} edited and not locked again: getmodules lock"
+        )
 
 
 @valueclass
@@ -65,27 +67,27 @@ def _module(name: str, lock: Lock, now: str | None, versions: _Versions | None) 
     )
 
 
-def _newer(entries: Iterable[ModuleEntry], lock: Lock, bench: Bench) -> Outcome[_Versions]:
+def _newer(entries: Iterable[ModuleEntry], lock: Lock, workspace: Workspace) -> Outcome[_Versions]:
     """Of modules that are locked under a tag that is a version."""
     questions: dict[str, tuple[PackageAddress, Callable[[], _Versions]]] = {}
     failures: list[Failure] = []
     for entry in entries:
         try:
-            question = _question(entry, lock.modules[entry.name].selected, bench)
+            question = _question(entry, lock.modules[entry.name].selected, workspace)
         except GetModulesError as error:
             failures.append(Failure(module=entry.name, error=error))
             continue
         if question is not None:
             questions[entry.name] = question
-    asked = ask_all(questions, bench.means, bench.pace)
+    asked = ask_all(questions, workspace.means, workspace.pace)
     return Outcome(done=asked.done, failures=(*failures, *asked.failures))
 
 
 def _question(
-    entry: ModuleEntry, selected: str | None, bench: Bench
+    entry: ModuleEntry, selected: str | None, workspace: Workspace
 ) -> tuple[PackageAddress, Callable[[], _Versions]] | None:
-    package = bench.detect(entry.source).package
-    getter = bench.means.catalog.getter(package.getter)
+    package = workspace.detect(entry.source).package
+    getter = workspace.means.catalog.getter(package.getter)
     argument = getter.version_argument
     if argument is None:
         return None
@@ -96,7 +98,7 @@ def _question(
     constraint = None if entry.version is None else Constraint.parse(entry.version)
 
     def ask() -> _Versions:
-        return _versions(version, constraint, versions_of(repository, getter, bench.means))
+        return _versions(version, constraint, versions_of(repository, getter, workspace.means))
 
     return repository, ask
 

@@ -23,7 +23,7 @@ from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
 from getmodules.project.manifest import Manifest, ModuleEntry
 from getmodules.project.names import LOCK_NAME, written_address
 from getmodules.project.select import Target, version_in
-from getmodules.project.workspace import Bench
+from getmodules.project.workspace import Workspace
 from getmodules.util.redact import MASK, printable
 from getmodules.util.values import replace, valueclass
 
@@ -45,9 +45,11 @@ def fresh_job(target: Target, dest: Path, *, force: bool = False) -> Job:
     )
 
 
-def locked_job(module: LockedModule, package: LockedPackage, bench: Bench, dest: Path, *, force: bool = False) -> Job:
+def locked_job(
+    module: LockedModule, package: LockedPackage, workspace: Workspace, dest: Path, *, force: bool = False
+) -> Job:
     """To bring exactly what is locked, or nothing."""
-    address = locked_address(module, package, bench)
+    address = locked_address(module, package, workspace)
     by_tree, others = _split(demanded.of_expectation(module.expect, _MANIFEST))
     return Job(
         name=module.name,
@@ -60,8 +62,8 @@ def locked_job(module: LockedModule, package: LockedPackage, bench: Bench, dest:
     )
 
 
-def locked_address(module: LockedModule, package: LockedPackage, bench: Bench) -> ModuleAddress:
-    address = bench.detect(package.address)
+def locked_address(module: LockedModule, package: LockedPackage, workspace: Workspace) -> ModuleAddress:
+    address = workspace.detect(package.address)
     if address.package.getter != package.getter:
         raise ConfigError(
             f"{LOCK_NAME}: the package {printable(package.address, 500)!r} is of the getter {address.package.getter},"
@@ -71,7 +73,7 @@ def locked_address(module: LockedModule, package: LockedPackage, bench: Bench) -
     return replace(address, subdir=join_subdirs(address.subdir, module.subdir))
 
 
-def strays(manifest: Manifest, lock: Lock | None, bench: Bench) -> frozenset[str]:
+def strays(manifest: Manifest, lock: Lock | None, workspace: Workspace) -> frozenset[str]:
     """Modules that are locked as what their source cannot be: the package of another URL.
 
     That is seen without asking anybody where the getter of the source never sends on. Where it may (a registry, a web
@@ -81,19 +83,19 @@ def strays(manifest: Manifest, lock: Lock | None, bench: Bench) -> frozenset[str
     return frozenset(
         name
         for name, entry in manifest.modules.items()
-        if name in known and known[name].source == entry.source and _is_stray(known[name], bench)
+        if name in known and known[name].source == entry.source and _is_stray(known[name], workspace)
     )
 
 
-def _is_stray(module: LockedModule, bench: Bench) -> bool:
+def _is_stray(module: LockedModule, workspace: Workspace) -> bool:
     try:
         typed, locked = written_address(module.source), written_address(module.package)
         if (typed.force, typed.body) == (locked.force, locked.body):
             return False  # most of the time, and known without the getters' opinions
-        asked = bench.detect(module.source).package
-        if bench.means.catalog.getter(asked.getter).sends_on:
+        asked = workspace.detect(module.source).package
+        if workspace.means.catalog.getter(asked.getter).sends_on:
             return False
-        found = bench.detect(module.package).package
+        found = workspace.detect(module.package).package
     except GetModulesError:
         return False  # whoever installs it will hear what is wrong with it
     return (asked.getter, asked.url.rstrip("/")) != (found.getter, found.url.rstrip("/"))
@@ -122,9 +124,9 @@ def _split(demands: tuple[Demand, ...]) -> tuple[tuple[Demand, ...], tuple[Deman
 # ------------------------------------------------------------------------------------------------ writing down
 
 
-def entry_of(target: Target, installed: Installed, bench: Bench) -> tuple[LockedModule, LockedPackage]:
+def entry_of(target: Target, installed: Installed, workspace: Workspace) -> tuple[LockedModule, LockedPackage]:
     """What came for ``target``, as the lock has it."""
-    address, subdir, getter = _written(target, installed, bench)
+    address, subdir, getter = _written(target, installed, workspace)
     entry = target.entry
     package = LockedPackage(
         address=address,
@@ -148,9 +150,9 @@ def entry_of(target: Target, installed: Installed, bench: Bench) -> tuple[Locked
     return module, package
 
 
-def _written(target: Target, installed: Installed, bench: Bench) -> tuple[str, str, str]:
+def _written(target: Target, installed: Installed, workspace: Workspace) -> tuple[str, str, str]:
     """The package's address, the subdirectory in it, and its getter."""
-    asked, catalog = target.address, bench.means.catalog
+    asked, catalog = target.address, workspace.means.catalog
     if installed.pinned is None:
         # Nothing pins it but the h1 of what is installed: so the subdirectory belongs to the address.
         text = target.entry.source if is_local(asked.package, catalog) else str(asked)
@@ -158,19 +160,19 @@ def _written(target: Target, installed: Installed, bench: Bench) -> tuple[str, s
     if MASK in installed.pinned:
         # A server sent us on to an address with a secret in it: what was asked will be asked again.
         return str(asked.package), asked.subdir, asked.package.getter
-    pinned = bench.detect(installed.pinned)
+    pinned = workspace.detect(installed.pinned)
     package = pinned.package
-    text = _as_typed(target.entry.source, package, bench) if is_local(package, catalog) else str(package)
+    text = _as_typed(target.entry.source, package, workspace) if is_local(package, catalog) else str(package)
     return text, pinned.subdir, package.getter
 
 
-def _as_typed(source: str, pinned: PackageAddress, bench: Bench) -> str:
+def _as_typed(source: str, pinned: PackageAddress, workspace: Workspace) -> str:
     """A path as it was written, so that it means the same in another checkout; pinned all the same."""
     typed = parse(source)
     force = f"{typed.force}::" if typed.force else ""
     text = f"{force}{typed.body}?{pinned.arguments.query}"
     try:
-        same = bench.detect(text).package == pinned
+        same = workspace.detect(text).package == pinned
     except GetModulesError:
         same = False
     return text if same else str(pinned)

@@ -15,7 +15,7 @@ from getmodules.pipeline.operation import Means
 from getmodules.plugins.getter_adapter import BoundGetter
 from getmodules.project.destinations import check_own
 from getmodules.project.manifest import ModuleEntry
-from getmodules.project.workspace import Bench
+from getmodules.project.workspace import Workspace
 from getmodules.util.redact import printable
 from getmodules.util.values import replace, valueclass
 
@@ -31,22 +31,22 @@ class Target:
     selected: str | None = None
 
 
-def targets(entries: Iterable[ModuleEntry], bench: Bench) -> Outcome[Target]:
+def targets(entries: Iterable[ModuleEntry], workspace: Workspace) -> Outcome[Target]:
     """Each module's target, or why it has none."""
     done: dict[str, Target] = {}
     failures: dict[str, GetModulesError] = {}
     questions = {}
     for entry in entries:
         try:
-            target, getter = _plain(entry, bench)
+            target, getter = _plain(entry, workspace)
         except GetModulesError as error:
             failures[entry.name] = error
             continue
         if getter is None:
             done[entry.name] = target
         else:
-            questions[entry.name] = (target.address.package, partial(_selected, target, getter, bench.means))
-    asked = ask_all(questions, bench.means, bench.pace)
+            questions[entry.name] = (target.address.package, partial(_selected, target, getter, workspace.means))
+    asked = ask_all(questions, workspace.means, workspace.pace)
     failures |= {failure.module: failure.error for failure in asked.failures}
     return Outcome(
         done={**done, **asked.done},
@@ -54,11 +54,11 @@ def targets(entries: Iterable[ModuleEntry], bench: Bench) -> Outcome[Target]:
     )
 
 
-def _plain(entry: ModuleEntry, bench: Bench) -> tuple[Target, BoundGetter | None]:
+def _plain(entry: ModuleEntry, workspace: Workspace) -> tuple[Target, BoundGetter | None]:
     """The target; and where a version must still be chosen, whom to ask."""
-    address = bench.detect(entry.source)
-    check_own(entry, address, bench)
-    getter = bench.means.catalog.getter(address.package.getter)
+    address = workspace.detect(entry.source)
+    check_own(entry, address, workspace)
+    getter = workspace.means.catalog.getter(address.package.getter)
     if entry.version is None:
         return Target(entry=entry, address=address), None
     if getter.version_argument is None:
@@ -107,10 +107,10 @@ def _refuse_two_spellings(
         ).at(package.display())
 
 
-def as_locked(entry: ModuleEntry, selected: str | None, bench: Bench) -> Target | Failure:
+def as_locked(entry: ModuleEntry, selected: str | None, workspace: Workspace) -> Target | Failure:
     """The target that the lock was made from: with the tag that was selected then."""
     try:
-        target, getter = _plain(entry, bench)
+        target, getter = _plain(entry, workspace)
         return target if getter is None or selected is None else with_tag(target, selected, getter)
     except GetModulesError as error:
         return Failure(module=entry.name, error=error)

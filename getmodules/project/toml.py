@@ -1,6 +1,6 @@
 """TOML from files that people edit and version control merges: read with bounds, and with errors that say where.
 
-What is read is a :class:`Table`: it knows which of its keys were asked for, so that one that nobody knows is an
+What is read is a :class:`TomlTable`: it knows which of its keys were asked for, so that one that nobody knows is an
 error that names the nearest known one.
 """
 
@@ -57,7 +57,7 @@ _MERGED = "keep one of the two sides, or both, and remove the lines with <<<<<<<
 _MISTYPED = "the file is TOML: https://toml.io"
 
 
-def parse(text: str, shown: str, *, merged: str = _MERGED, mistyped: str = _MISTYPED) -> Table:
+def parse(text: str, shown: str, *, merged: str = _MERGED, mistyped: str = _MISTYPED) -> TomlTable:
     """``text`` as a table; ``shown`` names the file in errors, whose hints are ``merged`` and ``mistyped``."""
     marker = _MERGE_MARKER.search(text)
     if marker is not None:
@@ -68,7 +68,7 @@ def parse(text: str, shown: str, *, merged: str = _MERGED, mistyped: str = _MIST
         )
     _refuse_endless_keys(text, shown)
     try:
-        return Table(file=shown, name="", values=tomllib.loads(text))
+        return TomlTable(file=shown, name="", values=tomllib.loads(text))
     except RecursionError:
         raise ConfigError(f"{shown} is nested too deeply") from None
     except ValueError as error:  # what it raises for a number of 5,000 digits is no TOMLDecodeError
@@ -89,7 +89,7 @@ def _syntax(said: str, shown: str, hint: str) -> ConfigError:
 
 
 @valueclass(kw_only=False, frozen=False)
-class Table:
+class TomlTable:
     """One table of a file. ``name`` is what stands in its brackets; empty for the file itself."""
 
     file: str
@@ -136,21 +136,21 @@ class Table:
             self.refuse(key, "is not a whole number")
         return value
 
-    def table(self, key: str) -> Table:
+    def table(self, key: str) -> TomlTable:
         """The table under ``key``; an empty one where it is not there."""
         values = self._value(key, dict, f"a table: write [{self._below(key)}]")
-        return Table(self.file, self._below(key), values or {})
+        return TomlTable(self.file, self._below(key), values or {})
 
-    def tables(self, key: str) -> tuple[Table, ...]:
+    def tables(self, key: str) -> tuple[TomlTable, ...]:
         """The tables of an array: ``[[key]]``."""
         values = self._value(key, list, f"a list of tables: write [[{key}]]")
         if values is None:
             return ()
         if not all(isinstance(value, dict) for value in values):
             self.refuse(key, f"is not a list of tables: write [[{key}]]")
-        return tuple(Table(self.file, self._below(key), value) for value in values)
+        return tuple(TomlTable(self.file, self._below(key), value) for value in values)
 
-    def entries(self) -> Iterator[tuple[str, Table]]:
+    def entries(self) -> Iterator[tuple[str, TomlTable]]:
         """Each key with the table under it, for a table of names that people choose."""
         for key in self.values:
             yield key, self.table(key)

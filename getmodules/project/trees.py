@@ -18,10 +18,10 @@ from getmodules.errors import GetModulesError, InstallError
 from getmodules.files.os_errors import translated
 from getmodules.pipeline.batch import install_all
 from getmodules.project.lockfile import LockedModule, LockedPackage, needed_lock
-from getmodules.project.manifest import Place
+from getmodules.project.manifest import ProjectFiles
 from getmodules.project.plan import Entry, locked_job
 from getmodules.project.reports import Differences, TreeState, VerifiedModule, VerifyReport
-from getmodules.project.workspace import Bench, chosen, private_directory
+from getmodules.project.workspace import Workspace, chosen, private_directory
 from getmodules.util.once import Memo
 from getmodules.util.redact import printable
 from getmodules.util.values import replace
@@ -65,12 +65,12 @@ def odd_kind(dest: Path) -> str | None:
     return "a link" if stat.S_ISLNK(mode) else "no directory"
 
 
-def differences(module: LockedModule, package: LockedPackage, dest: Path, bench: Bench) -> Differences | None:
+def differences(module: LockedModule, package: LockedPackage, dest: Path, workspace: Workspace) -> Differences | None:
     """File by file; ``None`` where what is locked cannot be had without a connection, or ``dest`` cannot be read."""
-    quiet = replace(bench.means, offline=True, progress=Progress(), memo=Memo())
+    quiet = replace(workspace.means, offline=True, progress=Progress(), memo=Memo())
     try:
-        with private_directory(bench) as spare:
-            job = locked_job(module, package, bench, spare / module.name)
+        with private_directory(workspace) as spare:
+            job = locked_job(module, package, workspace, spare / module.name)
             if install_all([job], quiet).failures:
                 return None
             wanted, found = dict(tree_digests(job.dest)), dict(tree_digests(dest))
@@ -83,9 +83,9 @@ def differences(module: LockedModule, package: LockedPackage, dest: Path, bench:
     )
 
 
-def describe(module: LockedModule, package: LockedPackage, dest: Path, bench: Bench) -> str:
+def describe(module: LockedModule, package: LockedPackage, dest: Path, workspace: Workspace) -> str:
     """The end of a sentence about ``dest``: which of its files differ, where that can be told."""
-    found = differences(module, package, dest, bench)
+    found = differences(module, package, dest, workspace)
     if found is None:
         return ""
     parts = [
@@ -96,26 +96,26 @@ def describe(module: LockedModule, package: LockedPackage, dest: Path, bench: Be
     return f": {'; '.join(parts)}" if parts else ""
 
 
-def read_tree(place: Place) -> tuple[tuple[LockedPackage, tuple[LockedModule, ...]], ...]:
+def read_tree(files: ProjectFiles) -> tuple[tuple[LockedPackage, tuple[LockedModule, ...]], ...]:
     """Each package with its modules, both in the order of the lock."""
-    lock = needed_lock(place)
+    lock = needed_lock(files)
     modules: dict[str, list[LockedModule]] = {address: [] for address in lock.packages}
     for module in lock.modules.values():
         modules[module.package].append(module)
     return tuple((package, tuple(modules[address])) for address, package in lock.packages.items())
 
 
-def verify(names: tuple[str, ...], bench: Bench) -> VerifyReport:
-    lock = needed_lock(bench.place)
-    return VerifyReport(modules=tuple(_verified(lock.entry(name), bench) for name in chosen(names, lock.modules)))
+def verify(names: tuple[str, ...], workspace: Workspace) -> VerifyReport:
+    lock = needed_lock(workspace.files)
+    return VerifyReport(modules=tuple(_verified(lock.entry(name), workspace) for name in chosen(names, lock.modules)))
 
 
-def _verified(entry: Entry, bench: Bench) -> VerifiedModule:
+def _verified(entry: Entry, workspace: Workspace) -> VerifiedModule:
     module, package = entry
-    bench.checkpoint()
+    workspace.checkpoint()
     found = detail = error = None
     try:
-        dest = bench.dest(module.dest)
+        dest = workspace.dest(module.dest)
         vacant = is_vacant(dest)
         found = h1_of(dest) if vacant else hashed(dest)
     except GetModulesError as why:  # whatever is there, it is not what the lock says; the others are still looked at
@@ -123,7 +123,7 @@ def _verified(entry: Entry, bench: Bench) -> VerifiedModule:
     else:
         state = TreeState.OK if found == module.h1 else TreeState.MISSING if vacant else TreeState.MODIFIED
         if state is TreeState.MODIFIED:
-            detail = differences(module, package, dest, bench)
+            detail = differences(module, package, dest, workspace)
     return VerifiedModule(
         name=module.name, dest=module.dest, state=state, h1=module.h1, found=found, differences=detail, error=error
     )

@@ -36,7 +36,7 @@ from getmodules.pipeline.batch import Pace
 from getmodules.pipeline.detect import detect
 from getmodules.pipeline.operation import Means
 from getmodules.project.lockfile import Lock, format_lock, read_lock
-from getmodules.project.manifest import Manifest, Place
+from getmodules.project.manifest import Manifest, ProjectFiles
 from getmodules.project.names import STATE_DIRECTORY, check_dest
 from getmodules.project.toml import nearest_hint, read_text
 from getmodules.util.redact import printable
@@ -188,8 +188,8 @@ class State:
 
 
 @valueclass
-class Bench:
-    place: Place
+class Workspace:
+    files: ProjectFiles
     means: Means
     pace: Pace
     #: Reads the manifest; ``None`` where it is not to be read.
@@ -219,25 +219,25 @@ class Bench:
 
     @property
     def state(self) -> State:
-        return State(self.place.directory, self.means.sweeper)
+        return State(self.files.directory, self.means.sweeper)
 
     def manifest(self) -> Manifest:
         """What it says at this moment: whoever waited for its turn finds what the others have made of it."""
         assert self.read is not None, "this work leaves the manifest unread"
-        return self.read(self.place.manifest)
+        return self.read(self.files.manifest)
 
     def lock(self) -> Lock | None:
-        return read_lock(self.place.lock)
+        return read_lock(self.files.lock)
 
     def write_lock(self, lock: Lock) -> bool:
         """Whether there was anything to write."""
         text = format_lock(lock)
         try:
-            unchanged = self.place.lock.read_bytes() == text.encode()
+            unchanged = self.files.lock.read_bytes() == text.encode()
         except OSError:
             unchanged = False
         if not unchanged:
-            write_file(self.place.lock, text, self.means.sweeper)
+            write_file(self.files.lock, text, self.means.sweeper)
         return not unchanged
 
     def dest(self, dest: str) -> Path:
@@ -253,7 +253,7 @@ class Bench:
                 part="protected",
                 hint="replace the link by a directory, or give the module another dest",
             ) from error
-        return self.place.directory / dest
+        return self.files.directory / dest
 
     def real_dest(self, dest: str) -> str:
         """Where that is, without a link in its parents. If it is one itself, then it is the link that is meant."""
@@ -262,7 +262,7 @@ class Bench:
 
     def real(self, directory: str) -> str:
         """Looked up once: most modules lie in one directory. Staging looks again, at the time when that counts."""
-        path = self.place.directory / directory
+        path = self.files.directory / directory
         found: str = self.means.memo.once(("the real path", path), partial(os.path.realpath, path), self.checkpoint)
         return found
 
@@ -278,15 +278,15 @@ def chosen(names: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
 
 
 @contextmanager
-def private_directory(bench: Bench) -> Iterator[Path]:
+def private_directory(workspace: Workspace) -> Iterator[Path]:
     """A private directory for modules that are not to be seen; removed at the end, by the next run if need be.
 
     It lies beside the manifest, on a disk that holds modules anyway; for a checkout that is only read, elsewhere.
     """
-    private = PrivateDirectory(bench.place.directory)
+    private = PrivateDirectory(workspace.files.directory)
     try:
         try:
-            _create(private, bench.place.directory, bench)
+            _create(private, workspace.files.directory, workspace)
         except InstallError as error:
             if error.part != "denied":
                 raise
@@ -295,13 +295,13 @@ def private_directory(bench: Bench) -> Iterator[Path]:
             with translated("cannot find a temporary directory"):
                 elsewhere = Path(tempfile.gettempdir())
             private = PrivateDirectory(elsewhere)
-            _create(private, elsewhere, bench)
+            _create(private, elsewhere, workspace)
         yield private.path
     finally:
         private.remove()
 
 
-def _create(private: PrivateDirectory, parent: Path, bench: Bench) -> None:
-    bench.means.sweeper.sweep(parent)
+def _create(private: PrivateDirectory, parent: Path, workspace: Workspace) -> None:
+    workspace.means.sweeper.sweep(parent)
     with translated(f"cannot make a private directory in {shown_path(parent)}"):
         private.create()

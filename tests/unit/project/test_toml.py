@@ -16,7 +16,7 @@ from tests.support.refusals import refusal, words_of
 NAME = "getmodules.toml"
 
 
-def _table(text: str) -> subject.Table:
+def _table(text: str) -> subject.TomlTable:
     return subject.parse(text, NAME)
 
 
