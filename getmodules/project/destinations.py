@@ -19,7 +19,7 @@ from getmodules.files.staging import Destination
 from getmodules.pipeline.detect import local_root
 from getmodules.project.lockfile import Lock
 from getmodules.project.manifest import Manifest, ModuleEntry
-from getmodules.project.names import LOCK_NAME, colliding, collision
+from getmodules.project.names import LOCK_NAME, collision_error, find_collision
 from getmodules.project.workspace import Workspace
 from getmodules.util.redact import printable
 
@@ -54,13 +54,13 @@ def _is_directory(lock: Lock, name: str) -> bool:
 
 
 def _check(dests: Mapping[str, str], sources: Mapping[str, str], shown: str, workspace: Workspace) -> None:
-    copied = _copied(sources, workspace)
+    copied = _copied_directories(sources, workspace)
     if not copied and not _has_links(dests.values(), workspace):
         return
     real = {name: workspace.real_dest(dest) for name, dest in dests.items()}
-    found = colliding((name, path.replace(os.sep, "/")) for name, path in real.items())
+    found = find_collision((name, path.replace(os.sep, "/")) for name, path in real.items())
     if found is not None:
-        raise collision(found, dests, shown)
+        raise collision_error(found, dests, shown)
     for name, path in real.items():
         for above in _with_parents(path):
             for other, pattern in copied.get(fold(above), ()):
@@ -72,7 +72,7 @@ def _check(dests: Mapping[str, str], sources: Mapping[str, str], shown: str, wor
                     )
 
 
-def _copied(sources: Mapping[str, str], workspace: Workspace) -> dict[str, list[tuple[str, str]]]:
+def _copied_directories(sources: Mapping[str, str], workspace: Workspace) -> dict[str, list[tuple[str, str]]]:
     """The directories of this machine that are sources, or that may be made so: each with the names of its modules, and
     with what their addresses have behind it, from the first wildcard on."""
     found: dict[str, list[tuple[str, str]]] = {}
@@ -96,9 +96,9 @@ def _below(path: str, above: str) -> str:
 
 
 def _has_links(dests: Iterable[str], workspace: Workspace) -> bool:
-    root = workspace.real("")
+    root = workspace.real_path("")
     parents = {dest.rpartition("/")[0] for dest in dests}
-    return any(workspace.real(parent) != os.path.join(root, *parent.split("/")) for parent in parents if parent)
+    return any(workspace.real_path(parent) != os.path.join(root, *parent.split("/")) for parent in parents if parent)
 
 
 def _with_parents(path: str) -> Iterator[str]:

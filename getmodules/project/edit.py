@@ -42,7 +42,7 @@ def with_module(text: str, entry: Mapping[str, str], name: str, path: Path) -> s
     gap = "" if not text else end if text.endswith("\n") else 2 * end
     edited = f"{text}{gap}[modules.{name}]{end}{lines}"
     wanted = {**before, "modules": {**before.get("modules", {}), name: dict(entry)}}
-    return _proven(edited, wanted, path, f"add the table [modules.{name}] by hand")
+    return _check_edit(edited, wanted, path, f"add the table [modules.{name}] by hand")
 
 
 def without_module(text: str, name: str, path: Path) -> str:
@@ -64,7 +64,7 @@ def without_module(text: str, name: str, path: Path) -> str:
         start -= 1
     wanted = dict(before)
     wanted["modules"] = {other: module for other, module in modules.items() if other != name}
-    return _proven("".join(lines[:start] + lines[end:]), wanted, path, by_hand)
+    return _check_edit("".join(lines[:start] + lines[end:]), wanted, path, by_hand)
 
 
 def _lines(text: str) -> list[str]:
@@ -95,7 +95,7 @@ def _read(text: str, path: Path) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _proven(edited: str, wanted: dict[str, Any], path: Path, by_hand: str) -> str:
+def _check_edit(edited: str, wanted: dict[str, Any], path: Path, by_hand: str) -> str:
     try:
         after = tomllib.loads(edited)
     except ValueError:
@@ -123,7 +123,7 @@ class Addition:
 
     def settle(self, workspace: Workspace) -> LockReport:
         """The lock first, since that is what can fail: a manifest is never left with a module that does not work."""
-        with workspace.turn():
+        with workspace.exclusive():
             manifest = workspace.manifest()
             target_of(workspace.files.manifest)
             report = lock_manifest(manifest, None, workspace)
@@ -147,7 +147,7 @@ class Removal:
         return parse_manifest(text, path)
 
     def settle(self, workspace: Workspace) -> None:
-        with workspace.turn():
+        with workspace.exclusive():
             workspace.manifest()
             target_of(workspace.files.manifest)
             lock = workspace.lock()

@@ -16,13 +16,13 @@ from getmodules.api.model import Installed
 from getmodules.errors import DestinationExistsError, GetModulesError
 from getmodules.pipeline.batch import Failure, Job, Outcome, install_all
 from getmodules.project.destinations import check_lock, check_manifest
-from getmodules.project.lockfile import Lock, LockedModule, LockedPackage, needed_lock
+from getmodules.project.lockfile import Lock, LockedModule, LockedPackage, require_lock
 from getmodules.project.manifest import Manifest, ModuleEntry
-from getmodules.project.plan import Entry, Plan, compare, entry_of, fresh_job, locked_job, merged, strays
+from getmodules.project.plan import Entry, Plan, compare, entry_of, find_mismatched, fresh_job, locked_job, merge_lock
 from getmodules.project.reports import Action, InstalledModule, InstallReport
-from getmodules.project.select import Target, targets
+from getmodules.project.select import Target, find_targets
 from getmodules.project.trees import MOVE_IT_AWAY, describe, h1_of, is_vacant, odd_kind
-from getmodules.project.workspace import Workspace, chosen, private_directory
+from getmodules.project.workspace import Workspace, choose_modules, private_directory
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass
 
@@ -42,7 +42,7 @@ class InstallOptions:
 
 
 def install(wishes: InstallOptions, workspace: Workspace) -> InstallReport:
-    with workspace.turn():
+    with workspace.exclusive():
         return _Installation(wishes, workspace).run()
 
 
@@ -58,14 +58,14 @@ class _Installation:
 
     def run(self) -> InstallReport:
         if self.wishes.frozen:
-            names = self._from_lock_alone(needed_lock(self.workspace.files))
+            names = self._from_lock_alone(require_lock(self.workspace.files))
             return self._report(names, written=False)
         lock = self.workspace.lock()
         manifest = self.workspace.manifest()
-        plan = compare(manifest, lock, strays(manifest, lock, self.workspace))
+        plan = compare(manifest, lock, find_mismatched(manifest, lock, self.workspace))
         if self.wishes.locked:
             plan.check()
-        names = chosen(self.wishes.names, manifest.modules)
+        names = choose_modules(self.wishes.names, manifest.modules)
         fresh = [manifest.modules[name] for name in names if plan.fresh(name)]
         check = partial(check_manifest, manifest, lock, plan.fresh, self.workspace)
         if fresh:
@@ -76,12 +76,14 @@ class _Installation:
                 self._install_fresh(lock, fresh, spare)
         self._remember()
         written = (
-            not self.failures and not plan.in_step and self.workspace.write_lock(merged(lock, self.entries, manifest))
+            not self.failures
+            and not plan.in_step
+            and self.workspace.write_lock(merge_lock(lock, self.entries, manifest))
         )
         return self._report(names, written=written)
 
     def _from_lock_alone(self, lock: Lock) -> tuple[str, ...]:
-        names = chosen(self.wishes.names, lock.modules)
+        names = choose_modules(self.wishes.names, lock.modules)
         self._bring({name: lock.entry(name) for name in names}, partial(check_lock, lock, self.workspace))
         return names
 
@@ -164,7 +166,7 @@ class _Installation:
     # ------------------------------------------------------------------------------------------------- anew
 
     def _install_fresh(self, lock: Lock | None, fresh: Iterable[ModuleEntry], spare: Path) -> None:
-        asked = targets(fresh, self.workspace)
+        asked = find_targets(fresh, self.workspace)
         self.failures |= {failure.module: failure.error for failure in asked.failures}
         known = self.workspace.state.installed()
         old = {} if lock is None else {name: module.h1 for name, module in lock.modules.items()}

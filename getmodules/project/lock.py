@@ -16,17 +16,17 @@ from getmodules.pipeline.spool import OWN_ALGORITHM
 from getmodules.project.destinations import check_manifest
 from getmodules.project.lockfile import Lock, LockedPackage
 from getmodules.project.manifest import Manifest
-from getmodules.project.plan import Entry, Plan, compare, entry_of, fresh_job, merged, strays
+from getmodules.project.plan import Entry, Plan, compare, entry_of, find_mismatched, fresh_job, merge_lock
 from getmodules.project.reports import Change, CheckReport, LockedReport, LockReport, Moved
-from getmodules.project.select import Target, as_locked, targets
-from getmodules.project.workspace import Workspace, chosen, private_directory
+from getmodules.project.select import Target, find_targets, locked_target
+from getmodules.project.workspace import Workspace, choose_modules, private_directory
 from getmodules.util.digest import Digest
 from getmodules.util.values import replace, valueclass
 
 _NO_IDENTITY = "fetch/no-identity"
 
 
-def fetched(wanted: Mapping[str, Target], workspace: Workspace) -> Outcome[Entry]:
+def fetch_entries(wanted: Mapping[str, Target], workspace: Workspace) -> Outcome[Entry]:
     """Each target as the lock has it: fetched, verified, hashed, and thrown away."""
     if not wanted:
         return Outcome()
@@ -43,7 +43,9 @@ def fetched(wanted: Mapping[str, Target], workspace: Workspace) -> Outcome[Entry
     return Outcome(done=done, failures=tuple(failures))
 
 
-def identities(wanted: Mapping[str, Target], locked: Mapping[str, LockedPackage], workspace: Workspace) -> Outcome[str]:
+def current_identities(
+    wanted: Mapping[str, Target], locked: Mapping[str, LockedPackage], workspace: Workspace
+) -> Outcome[str]:
     """The id that each target has today. It is fetched where nothing less tells."""
     asked = resolve_all(
         {name: (t.entry.source, t.address) for name, t in wanted.items()}, workspace.means, workspace.pace
@@ -51,7 +53,7 @@ def identities(wanted: Mapping[str, Target], locked: Mapping[str, LockedPackage]
     done = {name: resolved.id for name, resolved in asked.done.items()}
     unclear = [failure.module for failure in asked.failures if failure.error.code == _NO_IDENTITY]
     unclear += [name for name, identity in done.items() if _is_another_digest(identity, locked[name])]
-    looked_at = fetched({name: wanted[name] for name in unclear}, workspace)
+    looked_at = fetch_entries({name: wanted[name] for name in unclear}, workspace)
     done |= {name: package.id for name, (_, package) in looked_at.done.items()}
     failures = [failure for failure in asked.failures if failure.module not in unclear]
     return Outcome(done=done, failures=tuple(_in_order(wanted, [*failures, *looked_at.failures])))
@@ -80,23 +82,23 @@ class Upgrade:
 
 
 def lock(upgrade: Upgrade | None, workspace: Workspace) -> LockReport:
-    with workspace.turn():
+    with workspace.exclusive():
         return lock_manifest(workspace.manifest(), upgrade, workspace)
 
 
 def lock_manifest(manifest: Manifest, upgrade: Upgrade | None, workspace: Workspace) -> LockReport:
     before = workspace.lock()
-    plan = compare(manifest, before, strays(manifest, before, workspace))
+    plan = compare(manifest, before, find_mismatched(manifest, before, workspace))
     check_manifest(manifest, before, plan.fresh, workspace)
-    renewed = frozenset() if upgrade is None else frozenset(chosen(upgrade.names, manifest.modules))
-    wanted = targets(
+    renewed = frozenset() if upgrade is None else frozenset(choose_modules(upgrade.names, manifest.modules))
+    wanted = find_targets(
         [entry for name, entry in manifest.modules.items() if plan.fresh(name) or name in renewed], workspace
     )
-    found = fetched(wanted.done, workspace)
+    found = fetch_entries(wanted.done, workspace)
     failures = (*wanted.failures, *found.failures)
     if failures:
         return LockReport(failures=failures)
-    after = merged(before, found.done, manifest)
+    after = merge_lock(before, found.done, manifest)
     return LockReport(modules=tuple(_changes(before or Lock(), after)), written=workspace.write_lock(after))
 
 
@@ -107,11 +109,11 @@ def _changes(before: Lock, after: Lock) -> Iterator[LockedReport]:
         elif name not in before.modules:
             yield _reported(Change.NEW, after.entry(name))
         else:
-            same = _own(before.entry(name)) == _own(after.entry(name))
+            same = _without_package_hash(before.entry(name)) == _without_package_hash(after.entry(name))
             yield _reported(Change.UNCHANGED if same else Change.CHANGED, after.entry(name))
 
 
-def _own(entry: Entry) -> Entry:
+def _without_package_hash(entry: Entry) -> Entry:
     """Without what the lock has learned of its package through another module."""
     module, package = entry
     return module, replace(package, package_h1=None)
@@ -128,10 +130,10 @@ def _reported(change: Change, entry: Entry) -> LockedReport:
 def check(workspace: Workspace) -> CheckReport:
     """Nothing is written. What has no identity that is had cheaply is fetched for it."""
     manifest, before = workspace.manifest(), workspace.lock()
-    plan = compare(manifest, before, strays(manifest, before, workspace))
+    plan = compare(manifest, before, find_mismatched(manifest, before, workspace))
     if before is None:
         return CheckReport(stale=plan.reasons)
-    now = current(manifest, plan, before, workspace)
+    now = resolve_locked(manifest, plan, before, workspace)
     moved = tuple(
         Moved(name=name, source=manifest.modules[name].source, locked=before.entry(name)[1].id, now=identity)
         for name, identity in now.done.items()
@@ -140,17 +142,17 @@ def check(workspace: Workspace) -> CheckReport:
     return CheckReport(stale=plan.reasons, moved=moved, failures=now.failures)
 
 
-def current(manifest: Manifest, plan: Plan, before: Lock, workspace: Workspace) -> Outcome[str]:
+def resolve_locked(manifest: Manifest, plan: Plan, before: Lock, workspace: Workspace) -> Outcome[str]:
     """By module that is in step, the id of what its source brings today; of a version, the tag that was selected."""
     wanted: dict[str, Target] = {}
     failures: list[Failure] = []
     for name, entry in manifest.modules.items():
         if plan.fresh(name):
             continue
-        target = as_locked(entry, before.modules[name].selected, workspace)
+        target = locked_target(entry, before.modules[name].selected, workspace)
         if isinstance(target, Failure):
             failures.append(target)
         else:
             wanted[name] = target
-    found = identities(wanted, {name: before.entry(name)[1] for name in wanted}, workspace)
+    found = current_identities(wanted, {name: before.entry(name)[1] for name in wanted}, workspace)
     return replace(found, failures=(*failures, *found.failures))

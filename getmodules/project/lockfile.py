@@ -36,7 +36,7 @@ from getmodules.archive.names import member_path
 from getmodules.errors import ConfigError, LockStaleError, UnsafeContentError
 from getmodules.files.durable import shown_path
 from getmodules.project.manifest import ProjectFiles, check_constraint, check_expectation
-from getmodules.project.names import check_dest, check_name, check_source, colliding
+from getmodules.project.names import check_dest, check_name, check_source, find_collision
 from getmodules.project.toml import TomlTable, parse, read_text, toml_string
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
@@ -121,7 +121,7 @@ def read_lock(path: Path) -> Lock | None:
     return None if text is None else parse_lock(text, path.name)
 
 
-def needed_lock(files: ProjectFiles) -> Lock:
+def require_lock(files: ProjectFiles) -> Lock:
     """The lock, for work that cannot be done without one."""
     lock = read_lock(files.lock)
     if lock is not None:
@@ -135,7 +135,7 @@ def needed_lock(files: ProjectFiles) -> Lock:
 def parse_lock(text: str, shown: str) -> Lock:
     top = parse(text, shown, merged=_UNMERGED, mistyped=_RESTORE)
     _check_version(top)
-    lines = _beginnings(text)
+    lines = _header_lines(text)
     packages = _each_once(_with_lines(top.tables("package"), lines["[[package]]"]), "address", _package)
     modules = _each_once(_with_lines(top.tables("module"), lines["[[module]]"]), "name", _module)
     top.finish()
@@ -156,7 +156,7 @@ def _check_version(top: TomlTable) -> None:
         )
 
 
-def _beginnings(text: str) -> dict[str, list[int]]:
+def _header_lines(text: str) -> dict[str, list[int]]:
     """The lines of the headers. Only for people: where a string looks like a header, they are not told a line."""
     lines: dict[str, list[int]] = {"[[package]]": [], "[[module]]": []}
     for number, line in enumerate(text.split("\n"), 1):
@@ -175,7 +175,7 @@ def _with_lines(tables: tuple[TomlTable, ...], lines: list[int]) -> Iterator[Tom
 def _each_once(tables: Iterable[TomlTable], key: str, make: Callable[[TomlTable], T]) -> dict[str, T]:
     found: dict[str, T] = {}
     for table in tables:
-        name = table.needed(key)
+        name = table.required(key)
         if name in found:
             table.refuse(key, f"{printable(name, 500)!r} is there twice", "remove one of them, then: getmodules lock")
         found[name] = make(table)
@@ -186,8 +186,8 @@ def _each_once(tables: Iterable[TomlTable], key: str, make: Callable[[TomlTable]
 def _package(table: TomlTable) -> LockedPackage:
     package = LockedPackage(
         address=_needed(table, "address", check_source),
-        id=table.needed("id"),
-        getter=table.needed("getter"),
+        id=table.required("id"),
+        getter=table.required("getter"),
         archive=table.checked("archive", _check_archive),
         size=table.number("size"),
         package_h1=table.checked("package_h1", _check_h1),
@@ -201,7 +201,7 @@ def _module(table: TomlTable) -> LockedModule:
     module = LockedModule(
         name=_needed(table, "name", _checked(check_name)),
         source=_needed(table, "source", check_source),
-        package=table.needed("package"),
+        package=table.required("package"),
         subdir=table.checked("subdir", _check_subdir) or "",
         dest=_needed(table, "dest", check_dest),
         h1=_needed(table, "h1", _check_h1),
@@ -215,7 +215,7 @@ def _module(table: TomlTable) -> LockedModule:
 
 
 def _needed(table: TomlTable, key: str, check: Callable[[str], str]) -> str:
-    table.needed(key)
+    table.required(key)
     value = table.checked(key, check)
     assert value is not None
     return value
@@ -271,7 +271,7 @@ def _check_references(lock: Lock, shown: str) -> None:
                 "and there is no such [[package]]",
                 hint="remove this [[module]], then: getmodules lock makes it anew, and leaves the others as they are",
             )
-    found = colliding((module.name, module.dest) for module in lock.modules.values())
+    found = find_collision((module.name, module.dest) for module in lock.modules.values())
     if found is not None:
         raise ConfigError(
             f"{shown}: the destinations of {found[0]} and {found[1]} are the same, or one in the other", hint=_RESTORE

@@ -30,8 +30,8 @@ from getmodules.project.names import (
     check_dest,
     check_name,
     check_source,
-    colliding,
-    collision,
+    collision_error,
+    find_collision,
 )
 from getmodules.project.toml import TomlTable, parse, read_text
 from getmodules.util.values import field, valueclass
@@ -149,6 +149,6 @@ def check_expectation(text: str) -> str:
 
 
 def _refuse_collisions(modules: Mapping[str, ModuleEntry], path: Path) -> None:
-    found = colliding((entry.name, entry.dest) for entry in modules.values())
+    found = find_collision((entry.name, entry.dest) for entry in modules.values())
     if found is not None:
-        raise collision(found, {name: entry.dest for name, entry in modules.items()}, path.name)
+        raise collision_error(found, {name: entry.dest for name, entry in modules.items()}, path.name)

@@ -59,7 +59,7 @@ def check_dest(text: str) -> str:
     return path
 
 
-def colliding(dests: Iterable[tuple[str, str]]) -> tuple[str, str, bool] | None:
+def find_collision(dests: Iterable[tuple[str, str]]) -> tuple[str, str, bool] | None:
     """Of ``(name, dest)`` pairs, the names of two whose destinations are equal (``True``) or nested."""
     # With a separator that sorts before everything, a directory comes right before what lies in it.
     ordered = sorted((tuple(fold(dest).split("/")), name) for name, dest in dests)
@@ -69,8 +69,8 @@ def colliding(dests: Iterable[tuple[str, str]]) -> tuple[str, str, bool] | None:
     return None
 
 
-def collision(found: tuple[str, str, bool], dests: Mapping[str, str], shown: str) -> ConfigError:
-    """What to say of two that :func:`colliding` found in the file that is ``shown`` as this."""
+def collision_error(found: tuple[str, str, bool], dests: Mapping[str, str], shown: str) -> ConfigError:
+    """What to say of two that :func:`find_collision` found in the file that is ``shown`` as this."""
     first, second, equal = found
     relation = "are the same" if equal else "lie one in the other"
     return ConfigError(

@@ -8,24 +8,24 @@ from getmodules.addresses.types import PackageAddress
 from getmodules.addresses.versions import Constraint, Version
 from getmodules.errors import GetModulesError
 from getmodules.pipeline.batch import Failure, Outcome, ask_all
-from getmodules.project.lock import current
-from getmodules.project.lockfile import Lock, needed_lock
+from getmodules.project.lock import resolve_locked
+from getmodules.project.lockfile import Lock, require_lock
 from getmodules.project.manifest import ModuleEntry
-from getmodules.project.plan import compare, strays
+from getmodules.project.plan import compare, find_mismatched
 from getmodules.project.reports import OutdatedModule, OutdatedReport
-from getmodules.project.select import version_in, versions_of
+from getmodules.project.select import list_versions, version_in
 from getmodules.project.workspace import Workspace
 from getmodules.util.values import valueclass
 
 
 def outdated(workspace: Workspace) -> OutdatedReport:
     """Only the modules of which there is something to say. What is locked of an edited one is of another address."""
-    manifest, lock = workspace.manifest(), needed_lock(workspace.files)
-    plan = compare(manifest, lock, strays(manifest, lock, workspace))
+    manifest, lock = workspace.manifest(), require_lock(workspace.files)
+    plan = compare(manifest, lock, find_mismatched(manifest, lock, workspace))
     in_step = [entry for entry in manifest.modules.values() if not plan.fresh(entry.name)]
     edited = tuple(name for name in manifest.modules if name in lock.modules and plan.fresh(name))
-    _tell_of_edited(edited, workspace)
-    now = current(manifest, plan, lock, workspace)
+    _announce_edited(edited, workspace)
+    now = resolve_locked(manifest, plan, lock, workspace)
     newer = _newer(in_step, lock, workspace)
     failed = {failure.module: failure for failure in (*newer.failures, *now.failures)}
     found = []
@@ -37,7 +37,7 @@ def outdated(workspace: Workspace) -> OutdatedReport:
     return OutdatedReport(modules=tuple(found), failures=failures, edited=edited)
 
 
-def _tell_of_edited(names: tuple[str, ...], workspace: Workspace) -> None:
+def _announce_edited(names: tuple[str, ...], workspace: Workspace) -> None:
     if names:
         which = f"{names[0]} was" if len(names) == 1 else f"{', '.join(names)} were"
         workspace.means.progress.notice(
@@ -98,7 +98,7 @@ def _question(
     constraint = None if entry.version is None else Constraint.parse(entry.version)
 
     def ask() -> _Versions:
-        return _versions(version, constraint, versions_of(repository, getter, workspace.means))
+        return _versions(version, constraint, list_versions(repository, getter, workspace.means))
 
     return repository, ask
 

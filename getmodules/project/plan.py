@@ -73,7 +73,7 @@ def locked_address(module: LockedModule, package: LockedPackage, workspace: Work
     return replace(address, subdir=join_subdirs(address.subdir, module.subdir))
 
 
-def strays(manifest: Manifest, lock: Lock | None, workspace: Workspace) -> frozenset[str]:
+def find_mismatched(manifest: Manifest, lock: Lock | None, workspace: Workspace) -> frozenset[str]:
     """Modules that are locked as what their source cannot be: the package of another URL.
 
     That is seen without asking anybody where the getter of the source never sends on. Where it may (a registry, a web
@@ -83,11 +83,11 @@ def strays(manifest: Manifest, lock: Lock | None, workspace: Workspace) -> froze
     return frozenset(
         name
         for name, entry in manifest.modules.items()
-        if name in known and known[name].source == entry.source and _is_stray(known[name], workspace)
+        if name in known and known[name].source == entry.source and _is_mismatched(known[name], workspace)
     )
 
 
-def _is_stray(module: LockedModule, workspace: Workspace) -> bool:
+def _is_mismatched(module: LockedModule, workspace: Workspace) -> bool:
     try:
         typed, locked = written_address(module.source), written_address(module.package)
         if (typed.force, typed.body) == (locked.force, locked.body):
@@ -126,7 +126,7 @@ def _split(demands: tuple[Demand, ...]) -> tuple[tuple[Demand, ...], tuple[Deman
 
 def entry_of(target: Target, installed: Installed, workspace: Workspace) -> tuple[LockedModule, LockedPackage]:
     """What came for ``target``, as the lock has it."""
-    address, subdir, getter = _written(target, installed, workspace)
+    address, subdir, getter = _address_to_lock(target, installed, workspace)
     entry = target.entry
     package = LockedPackage(
         address=address,
@@ -150,7 +150,7 @@ def entry_of(target: Target, installed: Installed, workspace: Workspace) -> tupl
     return module, package
 
 
-def _written(target: Target, installed: Installed, workspace: Workspace) -> tuple[str, str, str]:
+def _address_to_lock(target: Target, installed: Installed, workspace: Workspace) -> tuple[str, str, str]:
     """The package's address, the subdirectory in it, and its getter."""
     asked, catalog = target.address, workspace.means.catalog
     if installed.pinned is None:
@@ -216,17 +216,17 @@ class Plan:
             )
 
 
-def compare(manifest: Manifest, lock: Lock | None, strays: Container[str] = ()) -> Plan:
-    """``strays`` are modules whose locked package is not of their source: as if that had been edited."""
+def compare(manifest: Manifest, lock: Lock | None, mismatched: Container[str] = ()) -> Plan:
+    """``mismatched`` are modules whose locked package is not of their source: as if that had been edited."""
     locked = {} if lock is None else lock.modules
     standings: dict[str, Standing] = {}
     reasons: list[str] = [] if lock is not None or not manifest.modules else [f"there is no {LOCK_NAME}"]
     for name, entry in manifest.modules.items():
         known = locked.get(name)
         edited = [] if known is None else list(_edited(entry, known))
-        if name in strays and "source" not in edited:
+        if name in mismatched and "source" not in edited:
             edited.insert(0, "source")
-        standings[name] = _standing(known, edited)
+        standings[name] = _standing_of(known, edited)
         if known is None:
             reasons.append(f"{name} is new")
         elif edited:
@@ -250,7 +250,7 @@ def _is_allowed(locked: LockedModule) -> bool:
     return selected is not None and Constraint.parse(locked.version).allows(selected)
 
 
-def _standing(locked: LockedModule | None, edited: list[str]) -> Standing:
+def _standing_of(locked: LockedModule | None, edited: list[str]) -> Standing:
     if locked is None:
         return Standing.NEW
     if not edited:
@@ -258,7 +258,7 @@ def _standing(locked: LockedModule | None, edited: list[str]) -> Standing:
     return Standing.MOVED if edited == ["dest"] else Standing.STALE
 
 
-def merged(lock: Lock | None, entries: Mapping[str, Entry], manifest: Manifest) -> Lock:
+def merge_lock(lock: Lock | None, entries: Mapping[str, Entry], manifest: Manifest) -> Lock:
     """``entries``, and of the other modules of the manifest what the lock has, where they are to be now."""
     kept: dict[str, Entry] = {}
     if lock is not None:

@@ -31,21 +31,21 @@ class Target:
     selected: str | None = None
 
 
-def targets(entries: Iterable[ModuleEntry], workspace: Workspace) -> Outcome[Target]:
+def find_targets(entries: Iterable[ModuleEntry], workspace: Workspace) -> Outcome[Target]:
     """Each module's target, or why it has none."""
     done: dict[str, Target] = {}
     failures: dict[str, GetModulesError] = {}
     questions = {}
     for entry in entries:
         try:
-            target, getter = _plain(entry, workspace)
+            target, getter = _unversioned_target(entry, workspace)
         except GetModulesError as error:
             failures[entry.name] = error
             continue
         if getter is None:
             done[entry.name] = target
         else:
-            questions[entry.name] = (target.address.package, partial(_selected, target, getter, workspace.means))
+            questions[entry.name] = (target.address.package, partial(_select_version, target, getter, workspace.means))
     asked = ask_all(questions, workspace.means, workspace.pace)
     failures |= {failure.module: failure.error for failure in asked.failures}
     return Outcome(
@@ -54,7 +54,7 @@ def targets(entries: Iterable[ModuleEntry], workspace: Workspace) -> Outcome[Tar
     )
 
 
-def _plain(entry: ModuleEntry, workspace: Workspace) -> tuple[Target, BoundGetter | None]:
+def _unversioned_target(entry: ModuleEntry, workspace: Workspace) -> tuple[Target, BoundGetter | None]:
     """The target; and where a version must still be chosen, whom to ask."""
     address = workspace.detect(entry.source)
     check_own(entry, address, workspace)
@@ -66,11 +66,11 @@ def _plain(entry: ModuleEntry, workspace: Workspace) -> tuple[Target, BoundGette
             f"[modules.{entry.name}] has a version, and {getter.schemes[0]} addresses have none",
             hint="leave version out, or write it into the address",
         ).at(address.display())
-    _refuse_second_word(entry, address.package, getter.version_argument)
+    _refuse_pinned_source(entry, address.package, getter.version_argument)
     return Target(entry=entry, address=address), getter
 
 
-def _refuse_second_word(entry: ModuleEntry, package: PackageAddress, argument: str) -> None:
+def _refuse_pinned_source(entry: ModuleEntry, package: PackageAddress, argument: str) -> None:
     fixed = [name for name in (argument, "digest") if name in package.arguments]
     if fixed:
         raise ConfigError(
@@ -79,14 +79,14 @@ def _refuse_second_word(entry: ModuleEntry, package: PackageAddress, argument: s
         ).at(package.display())
 
 
-def _selected(target: Target, getter: BoundGetter, means: Means) -> Target:
+def _select_version(target: Target, getter: BoundGetter, means: Means) -> Target:
     entry, package = target.entry, target.address.package
     assert entry.version is not None
     constraint = Constraint.parse(entry.version)
-    available = versions_of(package, getter, means)
+    available = list_versions(package, getter, means)
     allowed = {version: tags for version, tags in available.items() if constraint.allows(version)}
     if not allowed:
-        raise _nothing_fits(constraint, entry, available, package)
+        raise _no_matching_version(constraint, entry, available, package)
     _refuse_two_spellings(allowed, getter, package)
     (tag,) = allowed[max(allowed)]
     return with_tag(target, tag, getter)
@@ -107,10 +107,10 @@ def _refuse_two_spellings(
         ).at(package.display())
 
 
-def as_locked(entry: ModuleEntry, selected: str | None, workspace: Workspace) -> Target | Failure:
+def locked_target(entry: ModuleEntry, selected: str | None, workspace: Workspace) -> Target | Failure:
     """The target that the lock was made from: with the tag that was selected then."""
     try:
-        target, getter = _plain(entry, workspace)
+        target, getter = _unversioned_target(entry, workspace)
         return target if getter is None or selected is None else with_tag(target, selected, getter)
     except GetModulesError as error:
         return Failure(module=entry.name, error=error)
@@ -124,7 +124,7 @@ def with_tag(target: Target, tag: str, getter: BoundGetter) -> Target:
     return replace(target, address=replace(target.address, package=checked), selected=tag)
 
 
-def versions_of(package: PackageAddress, getter: BoundGetter, means: Means) -> Mapping[Version, tuple[str, ...]]:
+def list_versions(package: PackageAddress, getter: BoundGetter, means: Means) -> Mapping[Version, tuple[str, ...]]:
     """The versions of a repository, with the tags of each. Asked once for all modules that are in it."""
     with (
         means.visit() as visit,
@@ -139,10 +139,10 @@ def versions_of(package: PackageAddress, getter: BoundGetter, means: Means) -> M
                 f"which versions there are of {package.display()} cannot be found out offline",
                 hint="lists of versions are not kept: leave out --offline; only what is locked already needs none",
             ) from error
-        return readable(names)
+        return parse_versions(names)
 
 
-def readable(names: Iterable[str]) -> dict[Version, tuple[str, ...]]:
+def parse_versions(names: Iterable[str]) -> dict[Version, tuple[str, ...]]:
     """The tags that are versions: ``1.2.0`` or ``v1.2.0``, in OCI tags with ``_`` for ``+``."""
     found: dict[Version, tuple[str, ...]] = {}
     for name in dict.fromkeys(names):  # a list in pages may repeat itself
@@ -160,7 +160,7 @@ def version_in(name: str) -> Version | None:
         return None
 
 
-def _nothing_fits(
+def _no_matching_version(
     constraint: Constraint, entry: ModuleEntry, available: Iterable[Version], package: PackageAddress
 ) -> GetModulesError:
     newest = sorted(available, reverse=True)[:_SHOWN]

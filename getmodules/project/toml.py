@@ -120,7 +120,7 @@ class TomlTable:
             self.refuse(key, "is empty" if not value else "has characters that cannot be seen")
         return value
 
-    def needed(self, key: str) -> str:
+    def required(self, key: str) -> str:
         value = self.text(key)
         if value is None:
             self.refuse("", f"there is no {key}")
@@ -158,7 +158,7 @@ class TomlTable:
     def strings(self) -> Iterator[tuple[str, str]]:
         """Each key with the string under it."""
         for key in self.values:
-            yield key, self.needed(key)
+            yield key, self.required(key)
 
     def checked(self, key: str, parse: Callable[[str], T]) -> T | None:
         """What ``parse`` makes of a string; its ``ConfigError`` then says where that stands."""

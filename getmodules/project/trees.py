@@ -17,11 +17,11 @@ from getmodules.archive.tree_hash import TREE_SCHEMES
 from getmodules.errors import GetModulesError, InstallError
 from getmodules.files.os_errors import translated
 from getmodules.pipeline.batch import install_all
-from getmodules.project.lockfile import LockedModule, LockedPackage, needed_lock
+from getmodules.project.lockfile import LockedModule, LockedPackage, require_lock
 from getmodules.project.manifest import ProjectFiles
 from getmodules.project.plan import Entry, locked_job
 from getmodules.project.reports import Differences, TreeState, VerifiedModule, VerifyReport
-from getmodules.project.workspace import Workspace, chosen, private_directory
+from getmodules.project.workspace import Workspace, choose_modules, private_directory
 from getmodules.util.once import Memo
 from getmodules.util.redact import printable
 from getmodules.util.values import replace
@@ -43,12 +43,12 @@ def is_vacant(dest: Path) -> bool:
 def h1_of(dest: Path) -> str | None:
     """The hash of the directory; ``None`` where it is none, or holds what no module does."""
     try:
-        return hashed(dest)
+        return hash_directory(dest)
     except GetModulesError:
         return None
 
 
-def hashed(dest: Path) -> str:
+def hash_directory(dest: Path) -> str:
     """As :func:`h1_of`, for those who want to know why it has none."""
     kind = odd_kind(dest)
     if kind is not None:
@@ -98,7 +98,7 @@ def describe(module: LockedModule, package: LockedPackage, dest: Path, workspace
 
 def read_tree(files: ProjectFiles) -> tuple[tuple[LockedPackage, tuple[LockedModule, ...]], ...]:
     """Each package with its modules, both in the order of the lock."""
-    lock = needed_lock(files)
+    lock = require_lock(files)
     modules: dict[str, list[LockedModule]] = {address: [] for address in lock.packages}
     for module in lock.modules.values():
         modules[module.package].append(module)
@@ -106,8 +106,10 @@ def read_tree(files: ProjectFiles) -> tuple[tuple[LockedPackage, tuple[LockedMod
 
 
 def verify(names: tuple[str, ...], workspace: Workspace) -> VerifyReport:
-    lock = needed_lock(workspace.files)
-    return VerifyReport(modules=tuple(_verified(lock.entry(name), workspace) for name in chosen(names, lock.modules)))
+    lock = require_lock(workspace.files)
+    return VerifyReport(
+        modules=tuple(_verified(lock.entry(name), workspace) for name in choose_modules(names, lock.modules))
+    )
 
 
 def _verified(entry: Entry, workspace: Workspace) -> VerifiedModule:
@@ -117,7 +119,7 @@ def _verified(entry: Entry, workspace: Workspace) -> VerifiedModule:
     try:
         dest = workspace.dest(module.dest)
         vacant = is_vacant(dest)
-        found = h1_of(dest) if vacant else hashed(dest)
+        found = h1_of(dest) if vacant else hash_directory(dest)
     except GetModulesError as why:  # whatever is there, it is not what the lock says; the others are still looked at
         state, error = TreeState.MODIFIED, why
     else:

@@ -81,7 +81,7 @@ _READ_ONLY = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _log = logging.getLogger("getmodules")
 
 
-class State:
+class ProjectState:
     """Of the project in ``directory``."""
 
     def __init__(self, directory: Path, sweeper: Sweeper) -> None:
@@ -123,7 +123,7 @@ class State:
             _log.log(logging.WARNING if matters else logging.DEBUG, "%s", error.message)
 
     @contextmanager
-    def alone(self, progress: Progress, checkpoint: Callable[[], None]) -> Iterator[None]:
+    def exclusive(self, progress: Progress, checkpoint: Callable[[], None]) -> Iterator[None]:
         """One run at a time works in a project; another one waits, and then finds what this one did."""
 
         def waiting(first: bool) -> None:
@@ -133,7 +133,7 @@ class State:
 
         for directory in (self._root.parent, self._root):
             self._sweeper.sweep(directory)
-        turn, made = self._turn(waiting)
+        turn, made = self._claim(waiting)
         try:
             yield
         finally:
@@ -141,13 +141,13 @@ class State:
             if made:
                 self._remove_if_unused()
 
-    def _turn(self, waiting: Callable[[bool], None]) -> tuple[AbstractContextManager[None], bool]:
+    def _claim(self, waiting: Callable[[bool], None]) -> tuple[AbstractContextManager[None], bool]:
         """Ours; and whether we made the directory, which is then ours to remove."""
         with translated("cannot take our turn in this project"):
             for attempt in range(_ATTEMPTS):
                 turn: AbstractContextManager[None] = claimed(self._root / _BUSY, waiting)
                 try:
-                    made = self._make()
+                    made = self._create_root()
                     turn.__enter__()
                     return turn, made
                 except FileNotFoundError:
@@ -164,7 +164,7 @@ class State:
                     return nullcontext(), False
         raise AssertionError("the loop ends with a turn or an error")
 
-    def _make(self) -> bool:
+    def _create_root(self) -> bool:
         """Whether it was not there."""
         try:
             os.mkdir(self._root)
@@ -202,12 +202,12 @@ class Workspace:
 
         Really: of a project that is reached through a link, ``..`` is not what is above the link.
         """
-        return detect(source, self.means.catalog, base=self.real(""), registry=self.registry).address
+        return detect(source, self.means.catalog, base=self.real_path(""), registry=self.registry).address
 
     def checkpoint(self) -> None:
         self.means.checkpoint()
 
-    def turn(self) -> AbstractContextManager[None]:
+    def exclusive(self) -> AbstractContextManager[None]:
         """Alone in the project until the block ends; nobody waits for that longer than for all the rest."""
         deadline = Deadline.after(self.means.limits.seconds)
 
@@ -215,11 +215,11 @@ class Workspace:
             self.checkpoint()
             deadline.check()
 
-        return self.state.alone(self.means.progress, checkpoint)
+        return self.state.exclusive(self.means.progress, checkpoint)
 
     @property
-    def state(self) -> State:
-        return State(self.files.directory, self.means.sweeper)
+    def state(self) -> ProjectState:
+        return ProjectState(self.files.directory, self.means.sweeper)
 
     def manifest(self) -> Manifest:
         """What it says at this moment: whoever waited for its turn finds what the others have made of it."""
@@ -242,7 +242,7 @@ class Workspace:
 
     def dest(self, dest: str) -> Path:
         """Where a module goes; never through a link to somewhere where none may be, such as ``.git`` or outside."""
-        root, real = self.real(""), self.real_dest(dest)
+        root, real = self.real_path(""), self.real_dest(dest)
         start = os.path.join(root, "")
         try:
             inner = real.removeprefix(start) if real.startswith(start) else os.path.relpath(real, root)
@@ -258,16 +258,16 @@ class Workspace:
     def real_dest(self, dest: str) -> str:
         """Where that is, without a link in its parents. If it is one itself, then it is the link that is meant."""
         parent, _, name = dest.rpartition("/")
-        return os.path.join(self.real(parent), name)
+        return os.path.join(self.real_path(parent), name)
 
-    def real(self, directory: str) -> str:
+    def real_path(self, directory: str) -> str:
         """Looked up once: most modules lie in one directory. Staging looks again, at the time when that counts."""
         path = self.files.directory / directory
         found: str = self.means.memo.once(("the real path", path), partial(os.path.realpath, path), self.checkpoint)
         return found
 
 
-def chosen(names: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
+def choose_modules(names: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
     """``names``, each of which must be known; where there are none, all of them."""
     known = tuple(known)
     wanted = tuple(dict.fromkeys(names))

@@ -105,10 +105,10 @@ def test_a_lock_that_is_needed(tmp_path: Path, manifest: bool, hint: str) -> Non
     if manifest:
         (tmp_path / "getmodules.toml").write_text("")
     files = ProjectFiles.from_path(tmp_path)
-    error = refusal(LockStaleError, "lock-stale", subject.needed_lock, files)
+    error = refusal(LockStaleError, "lock-stale", subject.require_lock, files)
     assert (error.hint or "").startswith(hint)
     files.lock.write_text(FULL)
-    assert subject.needed_lock(files) == _parse(FULL)
+    assert subject.require_lock(files) == _parse(FULL)
 
 
 def _without(key: str, occurrence: int = 0) -> str:

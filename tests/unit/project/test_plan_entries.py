@@ -10,7 +10,7 @@ import pytest
 from getmodules import ConfigError, Elsewhere, Gate
 from getmodules.project import plan as subject
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage, parse_lock
-from getmodules.project.select import targets
+from getmodules.project.select import find_targets
 from tests.support.fakes import FakeGetter, FakePlugin, a_pin, blob, members_of, zip_of
 from tests.support.projects import Project
 from tests.support.refusals import refusal
@@ -83,11 +83,11 @@ def test_a_package_that_is_not_of_its_source(source: str, package: str, is_stray
     workspace = project.workspace()
     locked = replace(MODULE, name="m", source=source, package=package)
     lock = Lock({package: PACKAGE}, {"m": locked})
-    assert subject.strays(workspace.manifest(), lock, workspace) == ({"m"} if is_stray else set())
+    assert subject.find_mismatched(workspace.manifest(), lock, workspace) == ({"m"} if is_stray else set())
     edited = Lock({package: PACKAGE}, {"m": replace(locked, source="./edited")})
     assert (
-        subject.strays(workspace.manifest(), edited, workspace)
-        == subject.strays(workspace.manifest(), None, workspace)
+        subject.find_mismatched(workspace.manifest(), edited, workspace)
+        == subject.find_mismatched(workspace.manifest(), None, workspace)
         == set()
     )
 
@@ -185,6 +185,6 @@ def test_an_archive_that_has_become_a_directory(tmp_path: Path) -> None:
 def test_a_job_to_find_out(project: Project) -> None:
     project.wants(f'[modules.m]\nsource = "./pkg.zip"\nexpect = "{SHA}"')
     workspace = project.workspace()
-    (target,) = targets(workspace.manifest().modules.values(), workspace).done.values()
+    (target,) = find_targets(workspace.manifest().modules.values(), workspace).done.values()
     job = subject.fresh_job(target, DEST, force=True)
     assert (_demands(job), job.tree_demands, job.force) == ({(Gate.BYTES, "expect", SHA)}, (), True)

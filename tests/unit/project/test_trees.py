@@ -48,7 +48,7 @@ def test_why_there_is_no_hash(there: str, kind: type, code: str, word: str, tmp_
     (tmp_path / "tree" / "out").symlink_to("../..")
     (tmp_path / "link").symlink_to("tree")
     (tmp_path / "file").write_text("")
-    assert word in refusal(kind, code, subject.hashed, tmp_path / there).message
+    assert word in refusal(kind, code, subject.hash_directory, tmp_path / there).message
 
 
 @pytest.fixture

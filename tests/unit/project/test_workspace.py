@@ -78,9 +78,9 @@ def test_relative_sources_of_a_project_that_is_reached_through_a_link(project: P
 
 def test_which_modules() -> None:
     known = ("a", "b", "c")
-    assert subject.chosen((), known) == known
-    assert subject.chosen(("c", "a", "c"), known) == ("c", "a")
-    assert refusal(ConfigError, "config", subject.chosen, ("x",), known).hint == "known: a, b, c"
+    assert subject.choose_modules((), known) == known
+    assert subject.choose_modules(("c", "a", "c"), known) == ("c", "a")
+    assert refusal(ConfigError, "config", subject.choose_modules, ("x",), known).hint == "known: a, b, c"
 
 
 def test_nobody_waits_for_a_turn_longer_than_an_operation_may_take(project: Project) -> None:
@@ -89,12 +89,12 @@ def test_nobody_waits_for_a_turn_longer_than_an_operation_may_take(project: Proj
     hurried = replace(workspace, means=replace(workspace.means, limits=Limits(seconds=1)))
 
     def wait() -> None:
-        with hurried.turn():
+        with hurried.exclusive():
             pytest.fail("it was somebody else's turn")
 
-    with workspace.turn():
+    with workspace.exclusive():
         refusal(NetworkError, "network/timeout", wait)
-    with hurried.turn():
+    with hurried.exclusive():
         assert (project.directory / ".getmodules/busy").exists()
 
 
