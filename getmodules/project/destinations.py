@@ -1,8 +1,7 @@
-"""Where modules go once links are followed: no two to one place, and none into a directory that another one copies.
+"""Checks of destinations after links are followed: each is another one, and none lies in what another module copies.
 
-Nested destinations are seen in the manifest's text already; what is here only the file system knows. It is looked at
-before anything starts: a module that finds another one, or our own working directory, in what it copies has a hash
-that nobody sees again.
+Nested destinations are seen in the manifest's text already; these checks need the file system. They are made before
+anything starts: a module that copies another one, or our own working directory, has a hash that never comes again.
 """
 
 from __future__ import annotations
@@ -25,9 +24,10 @@ from getmodules.util.redact import printable
 
 
 def check_manifest(manifest: Manifest, lock: Lock | None, fresh: Callable[[str], bool], workspace: Workspace) -> None:
-    """Raise where two modules are in each other's way. Most need no look: what is locked under a pin is no directory.
+    """Raise if two modules of the manifest are in each other's way.
 
-    ``fresh`` says of which modules the lock does not say what they are.
+    Most need no look: what is locked under a pin is not a directory. ``fresh`` returns whether a module is to be
+    looked up anew, so that the lock does not say what it is.
     """
     sources = {
         name: entry.source
@@ -43,13 +43,13 @@ def check_manifest(manifest: Manifest, lock: Lock | None, fresh: Callable[[str],
 
 
 def check_lock(lock: Lock, workspace: Workspace) -> None:
-    """The same, for those who leave the manifest unread."""
+    """Raise if two modules of the lock are in each other's way; for work that leaves the manifest unread."""
     sources = {name: module.package for name, module in lock.modules.items() if _is_directory(lock, name)}
     _check({name: module.dest for name, module in lock.modules.items()}, sources, LOCK_NAME, workspace)
 
 
 def _is_directory(lock: Lock, name: str) -> bool:
-    """Nothing pins one but its own hash."""
+    """Return whether the package is a directory: only its own hash pins one."""
     return lock.entry(name)[1].id.startswith("h1:")
 
 
@@ -73,19 +73,21 @@ def _check(dests: Mapping[str, str], sources: Mapping[str, str], shown: str, wor
 
 
 def _copied_directories(sources: Mapping[str, str], workspace: Workspace) -> dict[str, list[tuple[str, str]]]:
-    """The directories of this machine that are sources, or that may be made so: each with the names of its modules, and
-    with what their addresses have behind it, from the first wildcard on."""
+    """Return the local directories that are sources, or may become so.
+
+    Each comes with the names of its modules, and with the rest of their subdirectories from the first wildcard on.
+    """
     found: dict[str, list[tuple[str, str]]] = {}
     for name, source in sources.items():
         try:
             address = workspace.detect(source)
             path = local_root(address.package, workspace.means.catalog)
         except GetModulesError:
-            continue  # whoever fetches it will hear what is wrong with it
+            continue  # fetching it reports what is wrong with it
         if path is not None and workspace.means.catalog.getter(address.package.getter).local:
             start = plain_start(address.subdir)
             directory = path / start
-            if not os.path.isfile(directory):  # what is not there yet will be
+            if not os.path.isfile(directory):  # one that is absent may be made before it is copied
                 pattern = address.subdir[len(start) :].lstrip("/")
                 found.setdefault(fold(os.path.realpath(directory)), []).append((name, pattern))
     return found
@@ -107,7 +109,7 @@ def _with_parents(path: str) -> Iterator[str]:
 
 
 def check_own(entry: ModuleEntry, address: ModuleAddress, workspace: Workspace) -> None:
-    """Raise where a module would lie in its own source, which fetching alone, into a directory of ours, cannot say."""
+    """Raise if a module would lie in its own source: fetching it into a private directory would not notice."""
     root = local_root(address.package, workspace.means.catalog)
     if root is not None:
         try:

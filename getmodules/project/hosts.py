@@ -1,4 +1,4 @@
-"""What a manifest says about hosts: how to reach them, whose token to show, and where to ask in their place."""
+"""Host settings of a manifest: how to reach hosts, which tokens they get, and their mirrors."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class Host:
 
     @property
     def own_variable(self) -> str:
-        """The variable in which every command looks for this host's token."""
+        """The environment variable in which every command looks for this host's token."""
         url = check_url(f"https://{self.name}")
         return TOKEN_PREFIX + variable_suffix(Origin("https", url.host, url.port or _DEFAULT_PORT))
 
 
 @valueclass
 class HostSettings:
-    """All that a manifest says about hosts. What the caller says by options and environment beats it."""
+    """The tables ``[hosts]`` and ``[mirrors]`` of a manifest. Options and environment of the caller beat them."""
 
     hosts: tuple[Host, ...] = ()
     mirrors: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -52,7 +52,7 @@ class HostSettings:
         return bool(self.hosts or self.mirrors)
 
     def announce(self, environ: Mapping[str, str], progress: Progress) -> None:
-        """What a manifest that somebody else wrote decides is not to go unnoticed."""
+        """Tell the user what the manifest, which somebody else may have written, decides about tokens and TLS."""
         for host in self.hosts:
             if host.token_variable and environ.get(host.token_variable):
                 progress.notice(
@@ -62,6 +62,7 @@ class HostSettings:
                 progress.notice(host.name, f"{host.name} is spoken to without TLS: {MANIFEST_NAME} says so")
 
     def network(self, settings: NetSettings) -> NetSettings:
+        """Return ``settings`` with those of the manifest added."""
         authorities = {shortest(host.name): os.fspath(host.ca_file) for host in self.hosts if host.ca_file}
         certificates = {shortest(host.name): host.client_certificate for host in self.hosts if host.client_certificate}
         return replace(
@@ -73,7 +74,7 @@ class HostSettings:
         )
 
     def environ(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """With the token of each host where it is looked for, unless one is there already."""
+        """Return ``environ`` with the token of each host in its own variable, unless that is set already."""
         tokens = {
             host.own_variable: environ[host.token_variable]
             for host in self.hosts
@@ -121,10 +122,10 @@ def _pair(certificate: str | None, key: str | None, table: TomlTable, directory:
 
 
 def _file(text: str, key: str, table: TomlTable, directory: Path) -> Path:
-    """Relative ones lie beside the manifest."""
+    """Return the path of a file that can be read; relative ones lie beside the manifest."""
     path = directory / text
     try:
-        if not path.is_file():  # a fifo would be waited for
+        if not path.is_file():  # opening a fifo would block
             table.refuse(key, f"is not a file: {shown_path(path)}")
         with open(path, "rb"):
             return path
@@ -133,7 +134,7 @@ def _file(text: str, key: str, table: TomlTable, directory: Path) -> Path:
 
 
 def _check_variable(host: Host, table: TomlTable) -> None:
-    """A manifest comes from whoever wrote the project: it is not to send just any secret to just any host."""
+    """Refuse variables that are not meant for this host: a manifest must not send any secret to any host."""
     name = host.token_variable
     if name is None:
         return

@@ -1,9 +1,8 @@
-"""``lock``: what every module of the manifest is today, written down; and ``lock --check``: does that still hold?
+"""``lock`` pins every module of the manifest, and ``lock --check`` compares the pins with what sources bring today.
 
 What is locked stays locked. An entry changes when the manifest's source, version or expect was edited, or when it is
-upgraded; and only after its package was fetched and has passed every gate.
-
-What modules are today: by fetching them into a directory that nobody sees, or by asking alone where that will do.
+upgraded; and only after its package was fetched, into a private directory, and has passed every gate. A check asks
+for identities alone, and fetches only where that does not suffice.
 """
 
 from __future__ import annotations
@@ -26,67 +25,21 @@ from getmodules.util.values import replace, valueclass
 _NO_IDENTITY = "fetch/no-identity"
 
 
-def fetch_entries(wanted: Mapping[str, Target], workspace: Workspace) -> Outcome[Entry]:
-    """Each target as the lock has it: fetched, verified, hashed, and thrown away."""
-    if not wanted:
-        return Outcome()
-    with private_directory(workspace) as spare:
-        jobs = [fresh_job(target, spare / name) for name, target in wanted.items()]
-        outcome = install_all(jobs, workspace.means, workspace.pace)
-    done: dict[str, Entry] = {}
-    failures = list(outcome.failures)
-    for name, installed in outcome.done.items():
-        try:
-            done[name] = entry_of(wanted[name], installed, workspace)
-        except GetModulesError as error:
-            failures.append(Failure(module=name, error=error))
-    return Outcome(done=done, failures=tuple(failures))
-
-
-def current_identities(
-    wanted: Mapping[str, Target], locked: Mapping[str, LockedPackage], workspace: Workspace
-) -> Outcome[str]:
-    """The id that each target has today. It is fetched where nothing less tells."""
-    asked = resolve_all(
-        {name: (t.entry.source, t.address) for name, t in wanted.items()}, workspace.means, workspace.pace
-    )
-    done = {name: resolved.id for name, resolved in asked.done.items()}
-    unclear = [failure.module for failure in asked.failures if failure.error.code == _NO_IDENTITY]
-    unclear += [name for name, identity in done.items() if _is_another_digest(identity, locked[name])]
-    looked_at = fetch_entries({name: wanted[name] for name in unclear}, workspace)
-    done |= {name: package.id for name, (_, package) in looked_at.done.items()}
-    failures = [failure for failure in asked.failures if failure.module not in unclear]
-    return Outcome(done=done, failures=tuple(_in_order(wanted, [*failures, *looked_at.failures])))
-
-
-def _is_another_digest(identity: str, package: LockedPackage) -> bool:
-    """A checksum that the address names pins as well, but says nothing to compare our own digest with."""
-    if package.id != package.archive:
-        return False
-    try:
-        return Digest.parse(identity).algorithm != OWN_ALGORITHM
-    except ValueError:
-        return False
-
-
-def _in_order(names: Iterable[str], failures: list[Failure]) -> list[Failure]:
-    places = {name: place for place, name in enumerate(names)}
-    return sorted(failures, key=lambda failure: places[failure.module])
-
-
 @valueclass(kw_only=False)
 class Upgrade:
-    """Which locked entries are looked up anew: those of these names, and without any, all."""
+    """The locked entries that are looked up anew: those of these names, or all of them without any."""
 
     names: tuple[str, ...] = ()
 
 
 def lock(upgrade: Upgrade | None, workspace: Workspace) -> LockReport:
+    """Bring the lock up to date, while no other run works in the project."""
     with workspace.exclusive():
         return lock_manifest(workspace.manifest(), upgrade, workspace)
 
 
 def lock_manifest(manifest: Manifest, upgrade: Upgrade | None, workspace: Workspace) -> LockReport:
+    """Bring the lock up to date with ``manifest``; nothing is written if a module fails."""
     before = workspace.lock()
     plan = compare(manifest, before, find_mismatched(manifest, before, workspace))
     check_manifest(manifest, before, plan.fresh, workspace)
@@ -114,7 +67,7 @@ def _changes(before: Lock, after: Lock) -> Iterator[LockedReport]:
 
 
 def _without_package_hash(entry: Entry) -> Entry:
-    """Without what the lock has learned of its package through another module."""
+    """Return the entry without the hash of the whole package, which may come from another module."""
     module, package = entry
     return module, replace(package, package_h1=None)
 
@@ -124,11 +77,11 @@ def _reported(change: Change, entry: Entry) -> LockedReport:
     return LockedReport.of(module, package, change=change, selected=module.selected)
 
 
-# --------------------------------------------------------------------------------------------------- checking
+# ------------------------------------------------------------------------------------------------------------ checking
 
 
 def check(workspace: Workspace) -> CheckReport:
-    """Nothing is written. What has no identity that is had cheaply is fetched for it."""
+    """Compare the lock with the manifest and with what the sources bring today; write nothing."""
     manifest, before = workspace.manifest(), workspace.lock()
     plan = compare(manifest, before, find_mismatched(manifest, before, workspace))
     if before is None:
@@ -143,7 +96,7 @@ def check(workspace: Workspace) -> CheckReport:
 
 
 def resolve_locked(manifest: Manifest, plan: Plan, before: Lock, workspace: Workspace) -> Outcome[str]:
-    """By module that is in step, the id of what its source brings today; of a version, the tag that was selected."""
+    """Return the id that each locked module has today; a version means the tag that was selected for the lock."""
     wanted: dict[str, Target] = {}
     failures: list[Failure] = []
     for name, entry in manifest.modules.items():
@@ -156,3 +109,57 @@ def resolve_locked(manifest: Manifest, plan: Plan, before: Lock, workspace: Work
             wanted[name] = target
     found = current_identities(wanted, {name: before.entry(name)[1] for name in wanted}, workspace)
     return replace(found, failures=(*failures, *found.failures))
+
+
+# ---------------------------------------------------------------------------------------------- what modules are today
+
+
+def fetch_entries(wanted: Mapping[str, Target], workspace: Workspace) -> Outcome[Entry]:
+    """Return the lock entry of each target, which is fetched, verified and hashed, and not kept."""
+    if not wanted:
+        return Outcome()
+    with private_directory(workspace) as spare:
+        jobs = [fresh_job(target, spare / name) for name, target in wanted.items()]
+        outcome = install_all(jobs, workspace.means, workspace.pace)
+    done: dict[str, Entry] = {}
+    failures = list(outcome.failures)
+    for name, installed in outcome.done.items():
+        try:
+            done[name] = entry_of(wanted[name], installed, workspace)
+        except GetModulesError as error:
+            failures.append(Failure(module=name, error=error))
+    return Outcome(done=done, failures=tuple(failures))
+
+
+def current_identities(
+    wanted: Mapping[str, Target], locked: Mapping[str, LockedPackage], workspace: Workspace
+) -> Outcome[str]:
+    """Return the id that each target has today, fetching those whose identity cannot be asked for."""
+    asked = resolve_all(
+        {name: (t.entry.source, t.address) for name, t in wanted.items()}, workspace.means, workspace.pace
+    )
+    done = {name: resolved.id for name, resolved in asked.done.items()}
+    unclear = [failure.module for failure in asked.failures if failure.error.code == _NO_IDENTITY]
+    unclear += [name for name, identity in done.items() if _is_another_digest(identity, locked[name])]
+    looked_at = fetch_entries({name: wanted[name] for name in unclear}, workspace)
+    done |= {name: package.id for name, (_, package) in looked_at.done.items()}
+    failures = [failure for failure in asked.failures if failure.module not in unclear]
+    return Outcome(done=done, failures=tuple(_in_order(wanted, [*failures, *looked_at.failures])))
+
+
+def _is_another_digest(identity: str, package: LockedPackage) -> bool:
+    """Return whether an identity is a digest of another algorithm than the lock's, and cannot be compared with it.
+
+    It comes from a checksum in the address.
+    """
+    if package.id != package.archive:
+        return False
+    try:
+        return Digest.parse(identity).algorithm != OWN_ALGORITHM
+    except ValueError:
+        return False
+
+
+def _in_order(names: Iterable[str], failures: list[Failure]) -> list[Failure]:
+    places = {name: place for place, name in enumerate(names)}
+    return sorted(failures, key=lambda failure: places[failure.module])

@@ -1,4 +1,4 @@
-"""``getmodules.lock``: what every module is, to the byte. Read strictly, and written so that diffs are small.
+"""The lock file, ``getmodules.lock``: reads it strictly, and writes it so that diffs are small.
 
 ::
 
@@ -19,8 +19,8 @@
     dest = "modules/vpc"
     h1 = "h1:…"
 
-A package is what is fetched, a module what is installed of it. Entries are sorted, nothing in it depends on the
-machine or the time, and what did not change is written as it was.
+A package is what is fetched, a module what is installed of it. Entries are sorted, the text depends neither on the
+machine nor on the time, and what did not change is written as it was.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ _UNMERGED = "git checkout --ours getmodules.lock, or --theirs; then getmodules l
 
 @valueclass
 class LockedPackage:
-    """What is fetched. ``address`` is pinned; that of a directory, which nothing pins, is as it was written."""
+    """A package in the lock. ``address`` is pinned; that of a directory, which nothing pins, is as it was written."""
 
     address: str
     id: str
     getter: str
-    #: sha256 of the archive's bytes, and how many they are; where it is one.
+    #: The sha256 of the archive's bytes and their number, if the package is an archive.
     archive: str | None = None
     size: int | None = None
     package_h1: str | None = None
@@ -66,7 +66,7 @@ class LockedPackage:
 
 @valueclass
 class LockedModule:
-    """What is installed: ``source``, ``version``, ``expect`` and ``dest`` as the manifest has them."""
+    """A module in the lock; ``source``, ``version``, ``expect`` and ``dest`` are as the manifest has them."""
 
     name: str
     source: str
@@ -76,21 +76,23 @@ class LockedModule:
     h1: str
     subdir: str = ""
     version: str | None = None
-    #: Which tag was the newest that ``version`` allows.
+    #: The newest tag that ``version`` allowed.
     selected: str | None = None
     expect: str | None = None
 
 
 @valueclass(kw_only=False)
 class Lock:
+    """The content of a lock: packages by address, and modules by name."""
+
     packages: Mapping[str, LockedPackage] = field(default_factory=dict, hash=False)
     modules: Mapping[str, LockedModule] = field(default_factory=dict, hash=False)
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[LockedModule, LockedPackage]]) -> Lock:
-        """Modules with their packages; of what two modules know about one package, all of it.
+        """Make a lock of modules with their packages, joining what several modules know about one package.
 
-        What the lock says follows from its modules alone: the hash of a whole package goes with the last module that is
+        The lock follows from its modules alone: the hash of a whole package is dropped with the last module that is
         all of it.
         """
         modules: dict[str, LockedModule] = {}
@@ -116,13 +118,13 @@ class Lock:
 
 
 def read_lock(path: Path) -> Lock | None:
-    """The lock, or ``None`` where there is none."""
+    """Read the lock; None if there is no file."""
     text = read_text(path)
     return None if text is None else parse_lock(text, path.name)
 
 
 def require_lock(files: ProjectFiles) -> Lock:
-    """The lock, for work that cannot be done without one."""
+    """Read the lock; raise if there is no file."""
     lock = read_lock(files.lock)
     if lock is not None:
         return lock
@@ -157,7 +159,7 @@ def _check_version(top: TomlTable) -> None:
 
 
 def _header_lines(text: str) -> dict[str, list[int]]:
-    """The lines of the headers. Only for people: where a string looks like a header, they are not told a line."""
+    """Return the line numbers of headers, for messages: if a string looks like a header, messages go without."""
     lines: dict[str, list[int]] = {"[[package]]": [], "[[module]]": []}
     for number, line in enumerate(text.split("\n"), 1):
         found = lines.get(line.rstrip("\r"))
@@ -279,9 +281,10 @@ def _check_references(lock: Lock, shown: str) -> None:
 
 
 def _without_leftovers(lock: Lock) -> Lock:
-    """Two branches that upgrade one module each leave the old package of both, once they are merged: it means nothing.
+    """Return the lock without packages that no module uses.
 
-    To refuse it would make people throw away a good lock, and all that it pins.
+    Merging two branches that upgraded one module each leaves such packages. Refusing them would make people throw away
+    a good lock with all its pins.
     """
     needed = {module.package for module in lock.modules.values()}
     return replace(lock, packages={address: package for address, package in lock.packages.items() if address in needed})
@@ -291,7 +294,7 @@ def _without_leftovers(lock: Lock) -> Lock:
 
 
 def format_lock(lock: Lock) -> str:
-    """The one spelling of a lock: equal locks are equal texts."""
+    """Return the text of a lock; equal locks have equal texts."""
     pieces = [_HEADER, f"version = {VERSION}\n"]
     for package in sorted(lock.packages.values(), key=lambda package: package.address):
         pieces.append(_entry("package", package, ("address", "id", "getter", "archive", "size", "package_h1")))

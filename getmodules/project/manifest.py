@@ -1,4 +1,4 @@
-"""``getmodules.toml``: what a project wants, as people write it.
+"""The manifest, ``getmodules.toml``: the modules that a project wants, as people write them.
 
 ::
 
@@ -39,7 +39,7 @@ from getmodules.util.values import field, valueclass
 
 @valueclass
 class ModuleEntry:
-    """One ``[modules.NAME]``. ``dest`` is relative to the manifest's directory."""
+    """One table ``[modules.NAME]``. ``dest`` is relative to the manifest's directory."""
 
     name: str
     source: str
@@ -50,22 +50,27 @@ class ModuleEntry:
 
 @valueclass
 class Manifest:
+    """The content of a manifest."""
+
     modules: Mapping[str, ModuleEntry] = field(default_factory=dict, hash=False)
-    #: In which registry ``namespace/name/system`` is a module.
+    #: The registry in which ``namespace/name/system`` is a module.
     registry: str | None = None
     host_settings: HostSettings = field(default_factory=HostSettings)
 
 
 @valueclass
 class ProjectFiles:
-    """Where a project is: its manifest, and the lock beside that."""
+    """The paths of a project's manifest and of the lock beside it."""
 
     manifest: Path
 
     @classmethod
     def from_path(cls, manifest: Path, *, directory: bool = False) -> ProjectFiles:
-        """``manifest`` is the file, or the directory that it is in; a ``directory`` also where none is there (yet)."""
-        if fold(manifest.name) == LOCK_NAME:  # one file cannot be both: the lock would be written over
+        """Find the files of the project at ``manifest``, which is the file, or the directory that holds it.
+
+        With ``directory`` it is taken for a directory, even if that does not exist yet.
+        """
+        if fold(manifest.name) == LOCK_NAME:  # the lock would overwrite the manifest
             raise ConfigError(f"{LOCK_NAME} is the lock, and no manifest", hint=f"as in {MANIFEST_NAME}")
         inside = manifest.is_dir() or (directory and not manifest.is_file())
         return cls(manifest=manifest / MANIFEST_NAME if inside else manifest)
@@ -90,7 +95,7 @@ def read_manifest(path: Path, make: Callable[[str, Path], Manifest] | None = Non
 
 
 def reader() -> Callable[[Path], Manifest]:
-    """:func:`read_manifest`, to be called again: only a text that has changed meanwhile is parsed again."""
+    """Return a :func:`read_manifest` for several calls, which parses a text again only if it has changed."""
     return partial(read_manifest, make=lru_cache(maxsize=1)(parse_manifest))
 
 
@@ -128,7 +133,7 @@ def _module(name: str, table: TomlTable, below: str) -> ModuleEntry:
 
 
 def _default_dest(dest: str, table: TomlTable) -> str:
-    """Not every name of a module can be one of a directory: ``con`` cannot on Windows."""
+    """Check a destination made from a module's name: some names cannot be directories, such as ``con`` on Windows."""
     try:
         return check_dest(dest)
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""``outdated``: what there is besides what is locked: newer versions, and addresses that mean something else by now."""
+"""``outdated``: finds newer versions of locked modules, and addresses that mean something else by now."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from getmodules.util.values import valueclass
 
 
 def outdated(workspace: Workspace) -> OutdatedReport:
-    """Only the modules of which there is something to say. What is locked of an edited one is of another address."""
+    """Report the modules that are outdated, leaving out those whose manifest entry was edited since it was locked."""
     manifest, lock = workspace.manifest(), require_lock(workspace.files)
     plan = compare(manifest, lock, find_mismatched(manifest, lock, workspace))
     in_step = [entry for entry in manifest.modules.values() if not plan.fresh(entry.name)]
@@ -47,7 +47,7 @@ def _announce_edited(names: tuple[str, ...], workspace: Workspace) -> None:
 
 @valueclass
 class _Versions:
-    """The one that is locked, and newer ones: the newest that the manifest allows, and the newest release of all."""
+    """The locked version, the newest one that the manifest allows, and the newest release of all."""
 
     current: str
     newest: str | None
@@ -68,7 +68,7 @@ def _module(name: str, lock: Lock, now: str | None, versions: _Versions | None) 
 
 
 def _newer(entries: Iterable[ModuleEntry], lock: Lock, workspace: Workspace) -> Outcome[_Versions]:
-    """Of modules that are locked under a tag that is a version."""
+    """Look up newer versions of the modules that are locked under a tag that is a version."""
     questions: dict[str, tuple[PackageAddress, Callable[[], _Versions]]] = {}
     failures: list[Failure] = []
     for entry in entries:

@@ -1,4 +1,4 @@
-"""From what the manifest says to an address that can be fetched: ``version = "~> 1.2"`` becomes one tag."""
+"""Selection of versions: makes an entry of the manifest an address to fetch; ``version = "~> 1.2"`` becomes one tag."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOWN = 5
 
 @valueclass
 class Target:
-    """A module that can be fetched. ``selected`` is the tag that its ``version`` chose."""
+    """A module with the address to fetch. ``selected`` is the tag that was chosen by its ``version``."""
 
     entry: ModuleEntry
     address: ModuleAddress
@@ -32,7 +32,7 @@ class Target:
 
 
 def find_targets(entries: Iterable[ModuleEntry], workspace: Workspace) -> Outcome[Target]:
-    """Each module's target, or why it has none."""
+    """Return each module's target, or the reason why it has none."""
     done: dict[str, Target] = {}
     failures: dict[str, GetModulesError] = {}
     questions = {}
@@ -55,7 +55,7 @@ def find_targets(entries: Iterable[ModuleEntry], workspace: Workspace) -> Outcom
 
 
 def _unversioned_target(entry: ModuleEntry, workspace: Workspace) -> tuple[Target, BoundGetter | None]:
-    """The target; and where a version must still be chosen, whom to ask."""
+    """Return the target without a selected version; and the getter to ask, if one must be selected."""
     address = workspace.detect(entry.source)
     check_own(entry, address, workspace)
     getter = workspace.means.catalog.getter(address.package.getter)
@@ -95,7 +95,10 @@ def _select_version(target: Target, getter: BoundGetter, means: Means) -> Target
 def _refuse_two_spellings(
     allowed: Mapping[Version, tuple[str, ...]], getter: BoundGetter, package: PackageAddress
 ) -> None:
-    """Also of one that is not the newest: it is the next time a version is taken away, or the constraint narrowed."""
+    """Refuse two tags that are one version, even if it is not the newest one.
+
+    It would become the newest when a version is removed or the constraint is narrowed.
+    """
     twice = max((version for version, tags in allowed.items() if len(tags) > 1), default=None)
     if twice is not None:
         first, second = sorted(allowed[twice])[:2]
@@ -108,7 +111,7 @@ def _refuse_two_spellings(
 
 
 def locked_target(entry: ModuleEntry, selected: str | None, workspace: Workspace) -> Target | Failure:
-    """The target that the lock was made from: with the tag that was selected then."""
+    """Return the target that the lock was made from, with the tag that was selected then."""
     try:
         target, getter = _unversioned_target(entry, workspace)
         return target if getter is None or selected is None else with_tag(target, selected, getter)
@@ -117,6 +120,7 @@ def locked_target(entry: ModuleEntry, selected: str | None, workspace: Workspace
 
 
 def with_tag(target: Target, tag: str, getter: BoundGetter) -> Target:
+    """Return the target with the selected ``tag`` in its address."""
     package = target.address.package
     assert getter.version_argument is not None
     arguments = package.arguments.with_value(getter.version_argument, tag)
@@ -125,7 +129,7 @@ def with_tag(target: Target, tag: str, getter: BoundGetter) -> Target:
 
 
 def list_versions(package: PackageAddress, getter: BoundGetter, means: Means) -> Mapping[Version, tuple[str, ...]]:
-    """The versions of a repository, with the tags of each. Asked once for all modules that are in it."""
+    """Return the versions of a repository, with the tags of each; asked for once for all its modules."""
     with (
         means.visit() as visit,
         temporary_workshops(visit) as workshops,
@@ -134,7 +138,7 @@ def list_versions(package: PackageAddress, getter: BoundGetter, means: Means) ->
         try:
             names = context.once(("versions", str(package)), lambda: getter.versions(package, context))
         except OfflineError as error:
-            # What a getter says of its packages, that once they were fetched they are at hand, is not true of this.
+            # The getter's own hint, that packages that were fetched are in the cache, does not help here.
             raise OfflineError(
                 f"which versions there are of {package.display()} cannot be found out offline",
                 hint="lists of versions are not kept: leave out --offline; only what is locked already needs none",
@@ -143,9 +147,9 @@ def list_versions(package: PackageAddress, getter: BoundGetter, means: Means) ->
 
 
 def parse_versions(names: Iterable[str]) -> dict[Version, tuple[str, ...]]:
-    """The tags that are versions: ``1.2.0`` or ``v1.2.0``, in OCI tags with ``_`` for ``+``."""
+    """Return the tags that are versions, by version: ``1.2.0`` or ``v1.2.0``, in OCI tags with ``_`` for ``+``."""
     found: dict[Version, tuple[str, ...]] = {}
-    for name in dict.fromkeys(names):  # a list in pages may repeat itself
+    for name in dict.fromkeys(names):  # a list that came in pages may have duplicates
         version = version_in(name)
         if version is not None:
             found[version] = (*found.get(version, ()), name)
@@ -153,6 +157,7 @@ def parse_versions(names: Iterable[str]) -> dict[Version, tuple[str, ...]]:
 
 
 def version_in(name: str) -> Version | None:
+    """Return the version that a tag names, or None."""
     text = name.removeprefix("v")
     try:
         return Version.parse(text.replace("_", "+", 1) if "+" not in text else text)
