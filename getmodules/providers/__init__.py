@@ -34,6 +34,7 @@ from getmodules.providers.lockfile import (
 from getmodules.providers.origin import (
     ListedChecksum as ListedChecksum,
     ReportedHashes as ReportedHashes,
+    ReportedPackage as ReportedPackage,
     SignedChecksums as SignedChecksums,
     parse_reports as parse_reports,
     parse_shasums as parse_shasums,
