@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from getmodules.cli.interrupt import Interrupted
-from getmodules.cli.render import Console, OutputError, ReaderGoneError, whole
+from getmodules.cli.render import Console, OutputError, ReaderGoneError, harmless
 from getmodules.errors import GetModulesError, InstallError
 
 #: What a shell reports of a program that SIGINT or SIGPIPE ended.
@@ -21,32 +21,32 @@ class InternalError(GetModulesError):
     """A bug in getmodules. Only the command line has this error; a program sees the exception itself."""
 
 
-def conclude(error: BaseException, console: Console) -> int:
+def report_ending(error: BaseException, console: Console) -> int:
     """Tell how it ended; the exit code."""
     try:
-        return _tell(error, console)
+        return _report(error, console)
     except KeyboardInterrupt as interrupt:
-        return _tell(interrupt, console)
+        return _report(interrupt, console)
 
 
-def _tell(error: BaseException, console: Console) -> int:
-    error = _interrupt_behind(error) or error
+def _report(error: BaseException, console: Console) -> int:
+    error = _find_interrupt(error) or error
     if isinstance(error, SystemExit):  # argparse, after it showed its help
         return error.code if isinstance(error.code, int) else 0
     if isinstance(error, ReaderGoneError):
         return READER_GONE
     if isinstance(error, KeyboardInterrupt):
         console.message("interrupted")
-        _as_data({"code": "interrupted", "message": "interrupted", "hint": None, "address": None}, console)
+        _print_json({"code": "interrupted", "message": "interrupted", "hint": None, "address": None}, console)
         return error.exit_code if isinstance(error, Interrupted) else INTERRUPTED
     if not isinstance(error, GetModulesError):
-        error = _unexpected(error, console)
+        error = _internal_error(error, console)
     console.error(error)
-    _as_data(error.as_json(), console)
+    _print_json(error.as_json(), console)
     return error.exit_code
 
 
-def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
+def _find_interrupt(error: BaseException) -> KeyboardInterrupt | None:
     """Before 3.12 Python turns what is raised while a class is made into a RuntimeError, a signal as well."""
     cause = error.__cause__
     for _ in range(_MOST_CAUSES):  # they may go round in circles
@@ -56,7 +56,7 @@ def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
     return None
 
 
-def _as_data(error: Mapping[str, str | None], console: Console) -> None:
+def _print_json(error: Mapping[str, str | None], console: Console) -> None:
     if console.json:
         with suppress(
             OutputError, ReaderGoneError
@@ -64,7 +64,7 @@ def _as_data(error: Mapping[str, str | None], console: Console) -> None:
             console.json_line({"error": error})
 
 
-def _unexpected(error: BaseException, console: Console) -> GetModulesError:
+def _internal_error(error: BaseException, console: Console) -> GetModulesError:
     from getmodules.util.redact import printable, redact
 
     if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
@@ -76,7 +76,7 @@ def _unexpected(error: BaseException, console: Console) -> GetModulesError:
         import traceback
 
         text = "".join(traceback.format_exception(error))
-        console.message("\n".join(whole(redact(line)) for line in text.splitlines()))
+        console.message("\n".join(harmless(redact(line)) for line in text.splitlines()))
     said = printable(redact(str(error)), 500)
     return InternalError(
         f"this is a bug in getmodules: {type(error).__name__}{': ' if said else ''}{said}",

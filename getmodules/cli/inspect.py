@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from getmodules.cli.options import Parser, add_work, base_of, client_of
-from getmodules.cli.render import Console, whole
+from getmodules.cli.render import Console, harmless
 from getmodules.util.redact import redact
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
     client, base = client_of(options, console), base_of(options)
     inspected = client.inspect(options.address, base=base, progress=notices(console))
-    console.result("\n".join(map(whole, _lines(_tree(inspected)))), _as_json(inspected))
+    console.result("\n".join(map(harmless, _lines(_tree(inspected)))), _as_json(inspected))
     return 0
 
 

@@ -39,13 +39,13 @@ class Interrupted(KeyboardInterrupt):
 
 
 @contextmanager
-def raised() -> Iterator[None]:
+def signals_as_exceptions() -> Iterator[None]:
     """Signals raise :class:`Interrupted` in here; afterwards the process only ends, and is deaf to them."""
     # What is ignored stays so: that is how nohup, and shells with a background job, protect a process.
     heard = [number for number in _numbers() if signal.getsignal(number) is not signal.SIG_IGN]
     sys.unraisablehook = _hide_what_is_raised_again
     for number in heard:
-        signal.signal(number, _hear)
+        signal.signal(number, _on_signal)
     try:
         yield
     finally:
@@ -64,7 +64,7 @@ def _numbers() -> list[int]:
     return [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
 
 
-def _hear(number: int, frame: FrameType | None) -> None:
+def _on_signal(number: int, frame: FrameType | None) -> None:
     if not _received:
         _received.append(number)
         raise Interrupted(number)

@@ -11,7 +11,7 @@ from getmodules.util.redact import redact
 
 
 @contextmanager
-def shown(console: Console) -> Iterator[None]:
+def show_logs(console: Console) -> Iterator[None]:
     level = logging.DEBUG if console.verbose else logging.ERROR if console.quiet else logging.WARNING
     logger, handler = logging.getLogger("getmodules"), _Handler(console)
     before = logger.level

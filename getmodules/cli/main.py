@@ -69,7 +69,7 @@ def entry() -> int:
     # a tenth of a short run. Cycles of a long run are still found.
     gc.set_threshold(50_000, 20, 20)
     try:
-        with interrupt.raised():
+        with interrupt.signals_as_exceptions():
             console = Console.of_process()
             # What a plugin prints is a message: our data alone stand on standard output.
             sys.stdout = sys.stderr
@@ -87,7 +87,7 @@ def main(argv: Sequence[str], console: Console) -> int:
     try:
         return _run(argv, console)
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is told and becomes an exit code
-        return ending.conclude(error, console)
+        return ending.report_ending(error, console)
 
 
 def _wants_json(argv: Sequence[str]) -> bool:
@@ -117,7 +117,7 @@ def _run(argv: Sequence[str], console: Console) -> int:
     command = importlib.import_module(f"getmodules.cli.{name}")
     chosen = command.parser().parse(argv[leading + 1 :], console)
     console.quiet, console.verbose = getattr(chosen, "quiet", False), chosen.verbose
-    with logs.shown(console):
+    with logs.show_logs(console):
         code: int = command.run(chosen, console)
     return code
 

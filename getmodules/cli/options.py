@@ -48,13 +48,13 @@ class Parser(argparse.ArgumentParser):
         if extras:
             self._refuse(extras[0])
         for name, value in vars(options).items():
-            setattr(options, name, _unmarked(value))
+            setattr(options, name, _without_mark(value))
         return options
 
     def error(self, message: str) -> NoReturn:
         from getmodules.util.redact import redact
 
-        raise ConfigError(redact(message), hint=self._how())
+        raise ConfigError(redact(message), hint=self._usage_hint())
 
     def print_help(self, file: object = None) -> None:
         self._console.data(self.format_help().rstrip())
@@ -64,13 +64,13 @@ class Parser(argparse.ArgumentParser):
 
         name = extra.partition("=")[0]
         if not extra.startswith("-"):
-            raise ConfigError(f"one argument too many: {redact(extra.lstrip(_LITERAL))!r}", hint=self._how())
+            raise ConfigError(f"one argument too many: {redact(extra.lstrip(_LITERAL))!r}", hint=self._usage_hint())
         near = nearest(name, self._option_string_actions)
         raise ConfigError(
-            f"there is no option {redact(name)!r} here", hint=f"did you mean {near}?" if near else self._how()
+            f"there is no option {redact(name)!r} here", hint=f"did you mean {near}?" if near else self._usage_hint()
         )
 
-    def _how(self) -> str:
+    def _usage_hint(self) -> str:
         return f"usage: {self._usage}; with --help it says more"
 
 
@@ -83,9 +83,9 @@ def _literal_after_dashes(argv: Sequence[str]) -> list[str]:
     return words
 
 
-def _unmarked(value: object) -> object:
+def _without_mark(value: object) -> object:
     if isinstance(value, list):
-        return [_unmarked(each) for each in value]
+        return [_without_mark(each) for each in value]
     return value.removeprefix(_LITERAL) if isinstance(value, str) else value
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from getmodules.cli.options import Parser, add_output, add_plugins, client_of
-from getmodules.cli.render import Console, whole
+from getmodules.cli.render import Console, harmless
 from getmodules.errors import PluginError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     fields = {"plugins": plugins, "conflicts": [conflict.as_json() for conflict in conflicts]}
     lines = [line for plugin in plugins for line in _as_lines(plugin)]
     lines += [line for conflict in conflicts for line in _error_lines("conflict", conflict.as_json())]
-    console.result("\n".join(map(whole, lines)), fields)
+    console.result("\n".join(map(harmless, lines)), fields)
     return 0
 
 

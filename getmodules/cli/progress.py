@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from getmodules.api.ports import Phase, Progress
 from getmodules.cli import interrupt
 from getmodules.cli.options import nearest
-from getmodules.cli.render import Console, cells, whole
+from getmodules.cli.render import Console, cells, harmless
 from getmodules.errors import ConfigError
 from getmodules.util.values import valueclass
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from getmodules.plugins.guard import Guard
 
 AUTO, PLAIN, NONE = "auto", "plain", "none"
-OURS = (AUTO, PLAIN, NONE)
+BUILT_IN = (AUTO, PLAIN, NONE)
 
 _SECONDS_BETWEEN_UPDATES = 0.1
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -29,17 +29,17 @@ _SHORTEST_ADDRESS = 8
 
 
 @contextmanager
-def shown(name: str, client: Client, console: Console) -> Iterator[Progress]:
+def open_progress(name: str, client: Client, console: Console) -> Iterator[Progress]:
     """The progress that ``--progress NAME`` asks for, for as long as the block runs."""
-    if name not in OURS:
-        yield Attentive(_of_a_plugin(name, client, console))
+    if name not in BUILT_IN:
+        yield InterruptibleProgress(_plugin_progress(name, client, console))
     elif name == PLAIN and not console.quiet:
-        yield Attentive(Plain(console))
+        yield InterruptibleProgress(Plain(console))
     elif name == AUTO and not console.quiet and console.animates:
         lines = Lines(console)
         try:
             lines.start()
-            yield Attentive(lines)
+            yield InterruptibleProgress(lines)
         finally:
             lines.stop()
     else:
@@ -48,23 +48,23 @@ def shown(name: str, client: Client, console: Console) -> Iterator[Progress]:
 
 def notices(console: Console) -> Progress:
     """For commands that show no progress: what people must know all the same."""
-    return Attentive(Notices(console))
+    return InterruptibleProgress(Notices(console))
 
 
-def _of_a_plugin(name: str, client: Client, console: Console) -> Progress:
+def _plugin_progress(name: str, client: Client, console: Console) -> Progress:
     sinks = client.catalog.progress
     if name not in sinks:
-        known = [*OURS, *sinks.names]
+        known = [*BUILT_IN, *sinks.names]
         near = nearest(name, known)
         raise ConfigError(
             f"there is no progress {name!r}",
             hint=f"did you mean {near}?" if near else f"known: {', '.join(known)}",
         )
     sink = sinks[name]
-    return Guarded(sink.open(console.stderr), sink.plugin.guard, f"progress {name!r}")
+    return PluginProgress(sink.open(console.stderr), sink.plugin.guard, f"progress {name!r}")
 
 
-class Attentive(Progress):
+class InterruptibleProgress(Progress):
     """Passes on what is reported; and since that happens between pieces of work, looks for signals there."""
 
     def __init__(self, shown: Progress) -> None:
@@ -88,7 +88,7 @@ class Attentive(Progress):
         self.shown.finished(package, error)
 
 
-class Guarded(Progress):
+class PluginProgress(Progress):
     """A plugin's way to show progress: what it raises is the plugin's fault, not ours."""
 
     def __init__(self, shown: Progress, guard: Guard, where: str) -> None:
@@ -127,8 +127,8 @@ class Plain(Notices):
     """A line for each phase: for logs."""
 
     def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
-        size = "" if total is None else f" ({amount(total)})"
-        self._console.message(f"{phase} {whole(package)}{size}")
+        size = "" if total is None else f" ({format_bytes(total)})"
+        self._console.message(f"{phase} {harmless(package)}{size}")
 
 
 @valueclass(kw_only=False, frozen=False)
@@ -154,7 +154,7 @@ class Lines(Notices):
         self._states: dict[str, _State] = {}
         self._planned = self._finished = self._bytes = 0
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._draw_again_and_again, name="progress", daemon=True)
+        self._thread = threading.Thread(target=self._draw_until_stopped, name="progress", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -183,11 +183,11 @@ class Lines(Notices):
         self._states.pop(package, None)
         self._finished += 1
 
-    def _draw_again_and_again(self) -> None:
+    def _draw_until_stopped(self) -> None:
         while not self._over.wait(_SECONDS_BETWEEN_UPDATES):
-            self._console.block(self.drawn(self._console.width - 1, self._console.height - 1))
+            self._console.block(self.render(self._console.width - 1, self._console.height - 1))
 
-    def drawn(self, width: int, height: int) -> list[str]:
+    def render(self, width: int, height: int) -> list[str]:
         """The lines as they are now, in at most ``width`` columns and ``height`` lines."""
         states = dict(self._states)
         total = self._total(len(states), width) if self._planned > 1 and states else []
@@ -196,23 +196,23 @@ class Lines(Notices):
 
     def _total(self, running: int, width: int) -> list[str]:
         done = f"{self._finished} of {self._planned} packages"
-        return [shortened(f"{done}, {running} running  {amount(self._bytes)}", width)]
+        return [shorten(f"{done}, {running} running  {format_bytes(self._bytes)}", width)]
 
     def _line(self, package: str, state: _State, width: int) -> str:
         head, tail = f"{state.phase}  ", self._figures(state)
         room = max(width - len(head) - len(tail), _SHORTEST_ADDRESS)
-        return shortened(f"{head}{shortened(whole(package), room)}{tail}", width)
+        return shorten(f"{head}{shorten(harmless(package), room)}{tail}", width)
 
     def _figures(self, state: _State) -> str:
         if not state.done and state.total is None:
             return ""
-        total = "" if state.total is None else f" of {amount(state.total)}"
+        total = "" if state.total is None else f" of {format_bytes(state.total)}"
         elapsed = self._clock() - state.since
-        rate = f"  {amount(state.done / elapsed)}/s" if elapsed > 0 else ""
-        return f"  {amount(state.done)}{total}{rate}"
+        rate = f"  {format_bytes(state.done / elapsed)}/s" if elapsed > 0 else ""
+        return f"  {format_bytes(state.done)}{total}{rate}"
 
 
-def amount(number: float) -> str:
+def format_bytes(number: float) -> str:
     """A number of bytes in at most three figures and a unit."""
     unit = 0
     while number >= 1000 and unit < len(_UNITS) - 1:
@@ -222,7 +222,7 @@ def amount(number: float) -> str:
     return f"{number:.{digits}f} {_UNITS[unit]}"
 
 
-def shortened(text: str, width: int) -> str:
+def shorten(text: str, width: int) -> str:
     """``text`` in at most ``width`` columns; what is in its middle goes first."""
     if cells(text) <= width:
         return text

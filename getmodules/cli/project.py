@@ -19,7 +19,7 @@ from getmodules.cli.options import (
     add_registry,
     client_of,
 )
-from getmodules.cli.render import Console, whole
+from getmodules.cli.render import Console, harmless
 from getmodules.errors import ConfigError, GetModulesError, exit_code
 
 if TYPE_CHECKING:
@@ -58,11 +58,11 @@ def add_project_work(parser: Parser) -> None:
 
 
 @contextmanager
-def at_work(options: argparse.Namespace, console: Console) -> Iterator[tuple[Client, Progress]]:
+def open_client(options: argparse.Namespace, console: Console) -> Iterator[tuple[Client, Progress]]:
     """A client, and what shows the progress of its work, for as long as the block runs."""
     from getmodules.cli import progress
 
-    with client_of(options, console) as client, progress.shown(options.progress, client, console) as shown:
+    with client_of(options, console) as client, progress.open_progress(options.progress, client, console) as shown:
         yield client, shown
 
 
@@ -80,11 +80,11 @@ def pace_of(options: argparse.Namespace) -> Pace | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= _MOST_JOBS):
-        raise ConfigError(f"--jobs takes a number from 1 to {_MOST_JOBS}, not {whole(text)!r}")
+        raise ConfigError(f"--jobs takes a number from 1 to {_MOST_JOBS}, not {harmless(text)!r}")
     return Pace(jobs=int(text))
 
 
-def tell(failures: Iterable[Failure], console: Console) -> int:
+def report_failures(failures: Iterable[Failure], console: Console) -> int:
     """The errors for people, those of one package together; the exit code of all of them."""
     modules: dict[GetModulesError, list[str]] = {}
     for failure in failures:
@@ -94,11 +94,11 @@ def tell(failures: Iterable[Failure], console: Console) -> int:
     return exit_code(modules)
 
 
-def as_json(failures: Iterable[Failure]) -> list[dict[str, str | None]]:
+def failures_as_json(failures: Iterable[Failure]) -> list[dict[str, str | None]]:
     return [{"module": failure.module, **failure.error.as_json()} for failure in failures]
 
 
-def lines(rows: Sequence[Sequence[str]]) -> str:
+def align_columns(rows: Sequence[Sequence[str]]) -> str:
     """``rows`` as aligned columns; the last one as long as it likes."""
     if not rows:
         return ""

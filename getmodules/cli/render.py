@@ -109,12 +109,12 @@ class Console:
             raise ConfigError(f"cannot read standard input: {error.strerror}") from error
 
     @property
-    def asks(self) -> bool:
+    def can_ask(self) -> bool:
         """Whether somebody is there who sees a question and can answer it."""
         return _is_terminal(self._stdin) and _is_terminal(self._stderr)
 
     def ask(self, question: str) -> str:
-        """The answer; only where :attr:`asks`."""
+        """The answer; only where :attr:`can_ask`."""
         assert self._stdin is not None
         with self._guard:
             self.line("")
@@ -195,7 +195,7 @@ class Console:
         from getmodules.util.redact import printable
 
         first, *more = [printable(line, _LONGEST_MESSAGE) for line in text.splitlines()] or [""]
-        self.message("\n".join((f"{self._painted(label)}: {first}", *(f"  {line}" for line in more))))
+        self.message("\n".join((f"{self._coloured(label)}: {first}", *(f"  {line}" for line in more))))
 
     def error(self, error: GetModulesError, about: str = "") -> None:
         """For people. Programs get :meth:`GetModulesError.as_json` with :meth:`json_line`."""
@@ -237,7 +237,7 @@ class Console:
             _abandon(self._stderr)
             self._stderr = None
 
-    def _painted(self, label: str) -> str:
+    def _coloured(self, label: str) -> str:
         if not self.animates or self.environ.get("NO_COLOR"):
             return label
         return f"\x1b[{_COLOURS[label]}m{label}\x1b[0m" if label in _COLOURS else label
@@ -265,7 +265,7 @@ def _abandon(stream: TextIO) -> None:
 # ------------------------------------------------------------------------------------------------- text
 
 
-def whole(text: str) -> str:
+def harmless(text: str) -> str:
     """``text`` made harmless, but not cut: for data."""
     from getmodules.util.redact import printable
 

@@ -21,14 +21,14 @@ def add_sources(parser: Parser) -> None:
     )
 
 
-class Answer(NamedTuple):
+class SourceResult(NamedTuple):
     """What a source comes to, for people and for programs."""
 
     text: str
     fields: Mapping[str, object]
 
 
-def for_each(options: argparse.Namespace, console: Console, ask: Callable[[str], Answer]) -> int:
+def for_each(options: argparse.Namespace, console: Console, ask: Callable[[str], SourceResult]) -> int:
     """Print the answer to each source; the exit code of all of them."""
     errors = []
     for source in _sources(options.sources, console):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from getmodules.cli.options import Parser, client_of
 from getmodules.cli.project import add_project, manifest_of
-from getmodules.cli.render import Console, whole
+from getmodules.cli.render import Console, harmless
 from getmodules.errors import VerificationError
 
 if TYPE_CHECKING:
@@ -89,4 +89,4 @@ def _files(found: Differences | None) -> list[str]:
     if found is None:
         return []
     kinds = (("modified", found.modified), ("missing", found.missing), ("extra", found.extra))
-    return [f"  {what:8}  {whole(name)}" for what, names in kinds for name in names]
+    return [f"  {what:8}  {harmless(name)}" for what, names in kinds for name in names]
