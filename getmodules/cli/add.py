@@ -1,4 +1,4 @@
-"""``getmodules add``: a new module in a project."""
+"""``getmodules add``: adds a module to a project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``getmodules auth check``: which credential is used, where it is from, and whether it works."""
+"""``getmodules auth check``: shows which credential is used, where it is from, and whether it works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``getmodules cache``: what is kept between runs, and keeping it small."""
+"""``getmodules cache``: shows, checks and shrinks the cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``getmodules detect``: what addresses mean, without asking anybody."""
+"""``getmodules detect``: shows the canonical form of addresses; offline."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _as_json(source: str, detected: Detected, *, explain: bool) -> dict[str, obj
 
 
 def _arguments(arguments: Arguments) -> dict[str, str]:
-    """A value may be an address of its own (``checksum=file:…``), with secrets in it."""
+    """Return the arguments without their secrets, which may also be in an address (``checksum=file:…``)."""
     return {
         name: MASK if value and is_secret_argument(name) else redact_address(value) for name, value in arguments.items()
     }

@@ -1,4 +1,4 @@
-"""How a call ended: the one place that turns whatever was raised into words and an exit code."""
+"""The end of a call: the one place that turns an exception into messages and an exit code."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from getmodules.cli.interrupt import Interrupted
 from getmodules.cli.render import Console, OutputError, ReaderGoneError, harmless
 from getmodules.errors import GetModulesError, InstallError
 
-#: What a shell reports of a program that SIGINT or SIGPIPE ended.
+#: The exit codes of programs that SIGINT or SIGPIPE ended, as shells report them.
 INTERRUPTED = 130
-#: Python's own words.
+#: Python's own message.
 _NO_THREAD = "can't start new thread"
 _MOST_CAUSES = 10
 READER_GONE = 141
@@ -22,7 +22,7 @@ class InternalError(GetModulesError):
 
 
 def report_ending(error: BaseException, console: Console) -> int:
-    """Tell how it ended; the exit code."""
+    """Report ``error`` and return the exit code."""
     try:
         return _report(error, console)
     except KeyboardInterrupt as interrupt:
@@ -47,9 +47,9 @@ def _report(error: BaseException, console: Console) -> int:
 
 
 def _find_interrupt(error: BaseException) -> KeyboardInterrupt | None:
-    """Before 3.12 Python turns what is raised while a class is made into a RuntimeError, a signal as well."""
+    """Return the interrupt among the causes: before 3.12 Python hides one in a RuntimeError while a class is made."""
     cause = error.__cause__
-    for _ in range(_MOST_CAUSES):  # they may go round in circles
+    for _ in range(_MOST_CAUSES):  # causes may form a cycle
         if cause is None or isinstance(cause, Interrupted):
             return cause
         cause = cause.__cause__
@@ -58,9 +58,8 @@ def _find_interrupt(error: BaseException) -> KeyboardInterrupt | None:
 
 def _print_json(error: Mapping[str, str | None], console: Console) -> None:
     if console.json:
-        with suppress(
-            OutputError, ReaderGoneError
-        ):  # told on stderr already; and the first error decides the exit code
+        # On failure it is already reported on stderr, and the first error decides the exit code.
+        with suppress(OutputError, ReaderGoneError):
             console.json_line({"error": error})
 
 

@@ -1,4 +1,4 @@
-"""``getmodules get``: one module, as a directory."""
+"""``getmodules get``: installs one module as a directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``getmodules install``: the modules of a project, as they are locked."""
+"""``getmodules install``: installs the modules of a project, as they are locked."""
 
 from __future__ import annotations
 

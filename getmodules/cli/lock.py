@@ -1,4 +1,4 @@
-"""``getmodules lock``: what each module of a project is, written down; and whether that still holds."""
+"""``getmodules lock``: pins the modules of a project, and checks whether the pins still hold."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def report_lock(report: LockReport, console: Console) -> int:
-    """What changed, and what failed; the exit code."""
+    """Show what changed and what failed; return the exit code."""
     if console.json:
         modules = [
             {

@@ -1,4 +1,4 @@
-"""``getmodules login``: checked at the registry, then kept where docker, podman and oras look as well."""
+"""``getmodules login``: checks a login at its registry, and stores it for docker, podman and oras as well."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _INSTEAD = "it is asked for on a terminal; or: getmodules login HOST -u USER --p
 
 
 class _Refused(argparse.Action):
-    """So that a password that stands there all the same comes back in no message about a wrong option."""
+    """Refuses a password on the command line, without repeating it in the message."""
 
     def __call__(
         self,

@@ -1,4 +1,4 @@
-"""``getmodules logout``: a login, forgotten."""
+"""``getmodules logout``: forgets a login."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands have in common: a parser that speaks the way our errors do, and options that several take."""
+"""The parser of all commands, whose errors are ours, and the options that several commands share."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 PROGRAM = "getmodules"
 _WIDEST, _NARROWEST = 100, 40
-#: Put before what follows ``--``. No argument of a process can hold it.
+#: A mark before the arguments behind ``--``; arguments of a process cannot contain it.
 _LITERAL = "\0"
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, with its mistakes as :class:`ConfigError` and its help on the console."""
+    """An argument parser that raises :class:`ConfigError` and prints its help on the console."""
 
     def __init__(self, *, usage: str, description: str, epilog: str) -> None:
         super().__init__(
@@ -32,7 +32,7 @@ class Parser(argparse.ArgumentParser):
             usage=usage,
             description=description,
             epilog=epilog,
-            # Given here already, because argparse makes one for each argument that is added.
+            # Set here already, because argparse makes a formatter for each argument that is added.
             formatter_class=partial(_formatter, _NARROWEST),
             allow_abbrev=False,
         )
@@ -41,7 +41,7 @@ class Parser(argparse.ArgumentParser):
         self.color = False
 
     def parse(self, argv: Sequence[str], console: Console) -> argparse.Namespace:
-        """Options may stand anywhere among the arguments, until ``--``."""
+        """Parse the arguments; options may stand anywhere among them, until ``--``."""
         self._console = console
         self.formatter_class = partial(_formatter, max(min(console.width, _WIDEST), _NARROWEST))
         options, extras = self.parse_known_intermixed_args(_literal_after_dashes(argv))
@@ -75,7 +75,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def _literal_after_dashes(argv: Sequence[str]) -> list[str]:
-    """Without ``--``, and with what follows it marked: argparse forgets it when it parses intermixed arguments."""
+    """Replace ``--`` by a mark on each argument behind it: argparse forgets it with intermixed arguments."""
     words = list(argv)
     if "--" in words:
         dashes = words.index("--")
@@ -105,7 +105,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def add_output(parser: Parser, *, quiet: bool = True) -> None:
-    """What every command has. One that only shows things has nothing left to do that is ``quiet``."""
+    """Add --json, --quiet and --verbose; commands that only show something do without ``quiet``."""
     parser.add_argument("--json", action="store_true", help="write JSON, one object a line; errors as well")
     group = parser.add_mutually_exclusive_group()
     if quiet:
@@ -156,7 +156,7 @@ def add_progress(parser: Parser) -> None:
 
 
 def add_network(parser: Parser) -> None:
-    """What :mod:`getmodules.cli.network_options` understands."""
+    """Add the options that :mod:`getmodules.cli.network_options` reads."""
     parser.add_argument(
         "--ca-file",
         metavar="[HOST=]FILE",
@@ -189,7 +189,7 @@ def add_network(parser: Parser) -> None:
 
 
 def add_headers(parser: Parser) -> None:
-    """For what fetches: registries have logins of their own."""
+    """Add --header, for commands that fetch: registries use logins instead."""
     parser.add_argument(
         "--header",
         metavar=("HOST", "NAME=env:VARIABLE"),
@@ -210,13 +210,13 @@ def add_cache(parser: Parser) -> None:
 
 
 def add_work(parser: Parser) -> None:
-    """What every command has that works on an address, beyond looking at it."""
+    """Add the options of commands that fetch or ask for the package at an address."""
     for add in (add_base, add_limit, add_network, add_plugins, add_output):
         add(parser)
 
 
 def base_of(options: argparse.Namespace) -> str | None:
-    """Absolute. ``None`` where there is no current directory any more: absolute sources work there, too."""
+    """Return --base as an absolute path, or None if the current directory is gone: absolute sources still work."""
     if options.base == "":
         raise ConfigError("--base is empty", hint="is a variable not set?")
     try:
@@ -232,7 +232,7 @@ def client_of(options: argparse.Namespace, console: Console) -> Client:
 
 
 def contexts_of(options: argparse.Namespace, console: Console) -> OpenContext:
-    """For work on credentials, which is no module's and so not the client's."""
+    """Return what opens contexts for work on credentials, which does not go through a client."""
     from getmodules.cli.network_options import network_of
     from getmodules.cli.progress import notices
     from getmodules.net.settings import ClientNetwork

@@ -1,4 +1,4 @@
-"""``getmodules outdated``: what there is besides what is locked."""
+"""``getmodules outdated``: shows newer versions, and addresses that mean something else than when they were locked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``getmodules plugins``: who brings what, and who could not."""
+"""``getmodules plugins``: lists the plugins, their contributions and their errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ examples:
 
 _LABEL = 14
 _PREFIX = "getmodules_"
-#: The attribute that holds the names of an offer, where it is not just ``name``.
+#: The attribute with the names of an offer, if it is not ``name``.
 _NAMES = {"getmodules_getters": "schemes", "getmodules_unpackers": "names"}
 
 

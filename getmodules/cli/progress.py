@@ -1,4 +1,4 @@
-"""What is going on, for people: lines that are updated on a terminal, one a package, or a line for each phase."""
+"""Progress for people: one updated line for each package on a terminal, or a line for each phase."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ BUILT_IN = (AUTO, PLAIN, NONE)
 
 _SECONDS_BETWEEN_UPDATES = 0.1
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-#: Below this, an address is shortened no further; the terminal is then too narrow for anything.
+#: Addresses are not shortened below this, even if the terminal is too narrow.
 _SHORTEST_ADDRESS = 8
 
 
 @contextmanager
 def open_progress(name: str, client: Client, console: Console) -> Iterator[Progress]:
-    """The progress that ``--progress NAME`` asks for, for as long as the block runs."""
+    """Open the progress that ``--progress NAME`` asks for, until the block ends."""
     if name not in BUILT_IN:
         yield InterruptibleProgress(_plugin_progress(name, client, console))
     elif name == PLAIN and not console.quiet:
@@ -47,7 +47,7 @@ def open_progress(name: str, client: Client, console: Console) -> Iterator[Progr
 
 
 def notices(console: Console) -> Progress:
-    """For commands that show no progress: what people must know all the same."""
+    """Return a progress that shows only notices."""
     return InterruptibleProgress(Notices(console))
 
 
@@ -65,7 +65,7 @@ def _plugin_progress(name: str, client: Client, console: Console) -> Progress:
 
 
 class InterruptibleProgress(Progress):
-    """Passes on what is reported; and since that happens between pieces of work, looks for signals there."""
+    """Forwards reports, and checks for signals at each: reports are made between pieces of work."""
 
     def __init__(self, shown: Progress) -> None:
         self.shown = shown
@@ -89,7 +89,7 @@ class InterruptibleProgress(Progress):
 
 
 class PluginProgress(Progress):
-    """A plugin's way to show progress: what it raises is the plugin's fault, not ours."""
+    """The progress of a plugin, whose exceptions are errors of the plugin."""
 
     def __init__(self, shown: Progress, guard: Guard, where: str) -> None:
         self._shown = shown
@@ -113,7 +113,7 @@ class PluginProgress(Progress):
 
 
 class Notices(Progress):
-    """Nothing but what is worth knowing."""
+    """Shows notices only."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -124,7 +124,7 @@ class Notices(Progress):
 
 
 class Plain(Notices):
-    """A line for each phase: for logs."""
+    """Shows a line for each phase, which suits logs."""
 
     def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
         size = "" if total is None else f" ({format_bytes(total)})"
@@ -133,7 +133,7 @@ class Plain(Notices):
 
 @valueclass(kw_only=False, frozen=False)
 class _State:
-    """Where a package is. Changed by its own thread; what another thread reads may be a moment old."""
+    """The state of a package. Its own thread changes it; other threads may read old values."""
 
     phase: Phase
     total: int | None
@@ -142,10 +142,10 @@ class _State:
 
 
 class Lines(Notices):
-    """A line for each package that is being worked on, and one for all of them; written over again and again.
+    """Shows a line for each running package, and one for all of them, updated in place.
 
-    A thread of its own draws them: the work is not slowed down however often it reports, and they go on changing
-    while nothing arrives. Something that is done at once is never drawn.
+    A thread of its own draws them: reports do not slow the work down, and the lines change even while nothing
+    arrives. Packages that are done at once are never drawn.
     """
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
@@ -160,7 +160,7 @@ class Lines(Notices):
         self._thread.start()
 
     def stop(self) -> None:
-        """May be called although the start was interrupted."""
+        """Stop the thread and remove the lines; may be called even if the start was interrupted."""
         self._over.set()
         if self._thread.ident is not None:
             self._thread.join()
@@ -188,11 +188,11 @@ class Lines(Notices):
             self._console.block(self.render(self._console.width - 1, self._console.height - 1))
 
     def render(self, width: int, height: int) -> list[str]:
-        """The lines as they are now, in at most ``width`` columns and ``height`` lines."""
+        """Return the current lines, at most ``height`` of them with at most ``width`` columns."""
         states = dict(self._states)
         total = self._total(len(states), width) if self._planned > 1 and states else []
-        room = max(height - len(total), 1)
-        return [self._line(package, state, width) for package, state in list(states.items())[:room]] + total
+        most = max(height - len(total), 1)
+        return [self._line(package, state, width) for package, state in list(states.items())[:most]] + total
 
     def _total(self, running: int, width: int) -> list[str]:
         done = f"{self._finished} of {self._planned} packages"
@@ -200,8 +200,8 @@ class Lines(Notices):
 
     def _line(self, package: str, state: _State, width: int) -> str:
         head, tail = f"{state.phase}  ", self._figures(state)
-        room = max(width - len(head) - len(tail), _SHORTEST_ADDRESS)
-        return shorten(f"{head}{shorten(harmless(package), room)}{tail}", width)
+        columns = max(width - len(head) - len(tail), _SHORTEST_ADDRESS)
+        return shorten(f"{head}{shorten(harmless(package), columns)}{tail}", width)
 
     def _figures(self, state: _State) -> str:
         if not state.done and state.total is None:
@@ -213,7 +213,7 @@ class Lines(Notices):
 
 
 def format_bytes(number: float) -> str:
-    """A number of bytes in at most three figures and a unit."""
+    """Return a number of bytes with at most three figures and a unit."""
     unit = 0
     while number >= 1000 and unit < len(_UNITS) - 1:
         number /= 1024
@@ -223,7 +223,7 @@ def format_bytes(number: float) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """``text`` in at most ``width`` columns; what is in its middle goes first."""
+    """Shorten ``text`` to ``width`` columns, cutting out its middle."""
     if cells(text) <= width:
         return text
     gap = "..."[: max(width, 0)]

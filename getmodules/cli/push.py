@@ -1,4 +1,4 @@
-"""``getmodules push``: a directory, published as a module package."""
+"""``getmodules push``: publishes a directory as a module package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``getmodules resolve``: what addresses mean today, pinned."""
+"""``getmodules resolve``: shows the pinned addresses that addresses mean today."""
 
 from __future__ import annotations
 

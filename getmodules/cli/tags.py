@@ -1,4 +1,4 @@
-"""``getmodules tags``: what a repository has."""
+"""``getmodules tags``: lists the tags of a repository."""
 
 from __future__ import annotations
 

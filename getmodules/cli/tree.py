@@ -1,4 +1,4 @@
-"""``getmodules tree``: which modules come from which packages."""
+"""``getmodules tree``: shows which modules come from which packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``getmodules verify``: what is on the disk against the lock."""
+"""``getmodules verify``: compares installed modules with the lock."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _as_json(module: VerifiedModule) -> dict[str, object]:
 def _as_lines(module: VerifiedModule) -> list[str]:
     files = _files(module.differences)
     if module.found is not None and module.found != module.h1 and not files:
-        # What was locked is not at hand, to compare file by file; it may be the lock that was edited.
+        # What is locked is not in the cache, to compare file by file; perhaps the lock was edited.
         files = [f"  locked    {module.h1}", f"  found     {module.found}"]
     return [f"{module.state:8}  {module.dest}", *files]
 
