@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from getmodules.pipeline.batch import Pace
     from getmodules.project.manifest import Manifest
     from getmodules.project.reports import CheckReport, InstallReport, LockReport, OutdatedReport, VerifyReport
-    from getmodules.project.workspace import Bench
+    from getmodules.project.workspace import Workspace
 
 StrPath = str | os.PathLike[str]
 
@@ -289,13 +289,13 @@ class Client:
         leaves the manifest unread. A tree that matches is left alone, an edited one is replaced by ``force`` only.
         Failures are in the report, which also raises them (``check()``); good modules are installed all the same.
         """
-        from getmodules.project.install import Wishes, install
+        from getmodules.project.install import InstallOptions, install
         from getmodules.project.manifest import reader
 
-        wishes = Wishes(names=tuple(names), locked=locked, frozen=frozen, force=force)
+        options = InstallOptions(names=tuple(names), locked=locked, frozen=frozen, force=force)
         read = None if frozen else reader()
         with self._workspace(manifest, pace, limits, progress, read=read) as workspace:
-            return install(wishes, workspace)
+            return install(options, workspace)
 
     def verify(
         self, manifest: StrPath = ".", *, names: Iterable[str] = (), progress: Progress | None = None
@@ -330,24 +330,24 @@ class Client:
         progress: Progress | None,
         *,
         read: Callable[[Path], Manifest] | None = None,
-    ) -> Iterator[Bench]:
+    ) -> Iterator[Workspace]:
         """Open the project of ``manifest``; ``read`` gives the manifest, which is not read without it."""
         from getmodules.pipeline.batch import Pace
-        from getmodules.project.manifest import Place
-        from getmodules.project.workspace import Bench
+        from getmodules.project.manifest import ProjectFiles
+        from getmodules.project.workspace import Workspace
 
         # A slash at its end says what it is; nothing else does where it is not there.
-        place = Place.at(_absolute(manifest), directory=os.fspath(manifest).endswith(("/", os.sep)))
-        wanted = None if read is None else read(place.manifest)
-        hosts = None if wanted is None else wanted.surroundings
+        files = ProjectFiles.from_path(_absolute(manifest), directory=os.fspath(manifest).endswith(("/", os.sep)))
+        wanted = None if read is None else read(files.manifest)
+        hosts = None if wanted is None else wanted.host_settings
         settings = self._services.settings
         services = self._services.with_settings(hosts.applied(settings)) if hosts else self._services
         operation = services.operation(limits, progress)
         if hosts:
-            hosts.tell(settings.environ, operation.progress)
+            hosts.announce(settings.environ, operation.progress)
         registry = settings.registry or (wanted.registry if wanted else None)
         try:
-            yield Bench(place=place, means=operation, pace=pace or Pace(), read=read, registry=registry)
+            yield Workspace(files=files, operation=operation, pace=pace or Pace(), read=read, registry=registry)
         finally:
             if services is not self._services:
                 services.close()

@@ -1,4 +1,4 @@
-"""``getmodules add``: a new module in a project."""
+"""``getmodules add``: adds a module to a project."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 
 from getmodules.cli import lock
 from getmodules.cli.options import Parser
-from getmodules.cli.project import ERRORS_HELP, add_project_work, at_work, manifest_of, pace_of
+from getmodules.cli.project import ERRORS_HELP, add_project_work, manifest_of, open_client, pace_of
 from getmodules.cli.render import Console
 
 _EPILOG = f"""\
@@ -41,7 +41,7 @@ def parser() -> Parser:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    with at_work(options, console) as (client, shown):
+    with open_client(options, console) as (client, shown):
         report = client.add(
             options.name,
             options.source,
@@ -52,4 +52,4 @@ def run(options: argparse.Namespace, console: Console) -> int:
             pace=pace_of(options),
             progress=shown,
         )
-    return lock.told(report, console)
+    return lock.report_lock(report, console)

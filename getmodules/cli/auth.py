@@ -1,4 +1,4 @@
-"""``getmodules auth check``: which credential is used, where it is from, and whether it works."""
+"""``getmodules auth check``: shows which credential is used, where it is from, and whether it works."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from getmodules.cli.options import Parser, add_network, add_output, add_plugins, contexts_of
-from getmodules.cli.render import Console, whole
+from getmodules.cli.render import Console, harmless
 from getmodules.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
     if options.action != _CHECK:
         raise ConfigError(
-            f"there is no auth {whole(options.action)}", hint="write getmodules auth check HOST/REPOSITORY"
+            f"there is no auth {harmless(options.action)}", hint="write getmodules auth check HOST/REPOSITORY"
         )
     registry, repository = parse_place(options.place)
     checked = check(registry, repository, contexts_of(options, console))
@@ -70,7 +70,7 @@ def _as_lines(checked: Checked) -> list[str]:
     rows += [("considered", f"{each.where}: {each.outcome}") for each in checked.considered]
     rows += [("looked into", file) for file in checked.files]
     rows.append(("works", _verdict(checked)))
-    return [f"{label:11}  {whole(text)}" for label, text in rows]
+    return [f"{label:11}  {harmless(text)}" for label, text in rows]
 
 
 def _credential(checked: Checked) -> str:

@@ -1,4 +1,4 @@
-"""``getmodules cache``: what is kept between runs, and keeping it small."""
+"""``getmodules cache``: shows, checks and shrinks the cache."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from getmodules.cli.options import Parser, add_output
-from getmodules.cli.render import Console, whole
+from getmodules.cli.render import Console, harmless
 from getmodules.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def parser() -> Parser:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     if options.action not in _ACTIONS:
-        raise ConfigError(f"there is no cache {whole(options.action)}", hint=f"one of: {', '.join(_ACTIONS)}")
+        raise ConfigError(f"there is no cache {harmless(options.action)}", hint=f"one of: {', '.join(_ACTIONS)}")
     max_size, older_than = _bounds(options)
     home = _home(console)
     if options.action == "info":
@@ -80,10 +80,10 @@ def _bounds(options: argparse.Namespace) -> tuple[int | None, float | None]:
         raise ConfigError(f"cache {options.action} takes no --max-size and no --older-than", hint="cache prune does")
     amount = None if size is None else bytes_from(size)
     if size is not None and amount is None:
-        raise ConfigError(f"--max-size takes a size, not {whole(size)!r}", hint="as in 500MiB or 2GiB")
+        raise ConfigError(f"--max-size takes a size, not {harmless(size)!r}", hint="as in 500MiB or 2GiB")
     match = None if age is None else _AGE.fullmatch(age)
     if age is not None and match is None:
-        raise ConfigError(f"--older-than takes an age, not {whole(age)!r}", hint="as in 12h, 30d or 8w")
+        raise ConfigError(f"--older-than takes an age, not {harmless(age)!r}", hint="as in 12h, 30d or 8w")
     return amount, None if match is None else int(match[1]) * _SECONDS[match[2]]
 
 
@@ -104,7 +104,7 @@ def _info(home: Home | None, console: Console) -> int:
     found = info(home)
     path = os.fspath(found.path)
     text = (
-        f"{whole(path)}{'' if found.writable else ' (cannot be written to)'}\n"
+        f"{harmless(path)}{'' if found.writable else ' (cannot be written to)'}\n"
         f"{found.blobs:,} packages, {found.workshops:,} repositories, {found.records:,} records; {found.bytes:,} bytes"
     )
     numbers = {"blobs": found.blobs, "workshops": found.workshops, "records": found.records, "bytes": found.bytes}

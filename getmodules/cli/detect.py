@@ -1,4 +1,4 @@
-"""``getmodules detect``: what addresses mean, without asking anybody."""
+"""``getmodules detect``: shows the canonical form of addresses; offline."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from getmodules.cli.options import Parser, add_base, add_output, add_plugins, add_registry, base_of, client_of
-from getmodules.cli.render import Console, whole
-from getmodules.cli.sources import Answer, add_sources, for_each
+from getmodules.cli.render import Console, harmless
+from getmodules.cli.sources import SourceResult, add_sources, for_each
 from getmodules.util.redact import MASK, is_secret_argument, redact_address
 
 if TYPE_CHECKING:
@@ -47,17 +47,19 @@ def parser() -> Parser:
 def run(options: argparse.Namespace, console: Console) -> int:
     client, base = client_of(options, console), base_of(options)
 
-    def ask(source: str) -> Answer:
+    def ask(source: str) -> SourceResult:
         detected = client.explain(source, base=base)
-        return Answer(_as_text(detected, explain=options.explain), _as_json(source, detected, explain=options.explain))
+        return SourceResult(
+            _as_text(detected, explain=options.explain), _as_json(source, detected, explain=options.explain)
+        )
 
     return for_each(options, console, ask)
 
 
 def _as_text(detected: Detected, *, explain: bool) -> str:
-    lines = [whole(detected.address.display())]
+    lines = [harmless(detected.address.display())]
     if explain:
-        lines += (f"  {step.detector}: {whole(redact_address(step.address))}" for step in detected.steps)
+        lines += (f"  {step.detector}: {harmless(redact_address(step.address))}" for step in detected.steps)
     return "\n".join(lines)
 
 
@@ -79,7 +81,7 @@ def _as_json(source: str, detected: Detected, *, explain: bool) -> dict[str, obj
 
 
 def _arguments(arguments: Arguments) -> dict[str, str]:
-    """A value may be an address of its own (``checksum=file:…``), with secrets in it."""
+    """Return the arguments without their secrets, which may also be in an address (``checksum=file:…``)."""
     return {
         name: MASK if value and is_secret_argument(name) else redact_address(value) for name, value in arguments.items()
     }

@@ -1,4 +1,4 @@
-"""How a call ended: the one place that turns whatever was raised into words and an exit code."""
+"""The end of a call: the one place that turns an exception into messages and an exit code."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from getmodules.cli.interrupt import Interrupted
-from getmodules.cli.render import Console, OutputError, ReaderGoneError, whole
+from getmodules.cli.render import Console, OutputError, ReaderGoneError, harmless
 from getmodules.errors import GetModulesError, InstallError
 
-#: What a shell reports of a program that SIGINT or SIGPIPE ended.
+#: The exit codes of programs that SIGINT or SIGPIPE ended, as shells report them.
 INTERRUPTED = 130
-#: Python's own words.
+#: Python's own message.
 _NO_THREAD = "can't start new thread"
 _MOST_CAUSES = 10
 READER_GONE = 141
@@ -21,50 +21,49 @@ class InternalError(GetModulesError):
     """A bug in getmodules. Only the command line has this error; a program sees the exception itself."""
 
 
-def conclude(error: BaseException, console: Console) -> int:
-    """Tell how it ended; the exit code."""
+def report_ending(error: BaseException, console: Console) -> int:
+    """Report ``error`` and return the exit code."""
     try:
-        return _tell(error, console)
+        return _report(error, console)
     except KeyboardInterrupt as interrupt:
-        return _tell(interrupt, console)
+        return _report(interrupt, console)
 
 
-def _tell(error: BaseException, console: Console) -> int:
-    error = _interrupt_behind(error) or error
+def _report(error: BaseException, console: Console) -> int:
+    error = _find_interrupt(error) or error
     if isinstance(error, SystemExit):  # argparse, after it showed its help
         return error.code if isinstance(error.code, int) else 0
     if isinstance(error, ReaderGoneError):
         return READER_GONE
     if isinstance(error, KeyboardInterrupt):
         console.message("interrupted")
-        _as_data({"code": "interrupted", "message": "interrupted", "hint": None, "address": None}, console)
+        _print_json({"code": "interrupted", "message": "interrupted", "hint": None, "address": None}, console)
         return error.exit_code if isinstance(error, Interrupted) else INTERRUPTED
     if not isinstance(error, GetModulesError):
-        error = _unexpected(error, console)
+        error = _internal_error(error, console)
     console.error(error)
-    _as_data(error.as_json(), console)
+    _print_json(error.as_json(), console)
     return error.exit_code
 
 
-def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
-    """Before 3.12 Python turns what is raised while a class is made into a RuntimeError, a signal as well."""
+def _find_interrupt(error: BaseException) -> KeyboardInterrupt | None:
+    """Return the interrupt among the causes: before 3.12 Python hides one in a RuntimeError while a class is made."""
     cause = error.__cause__
-    for _ in range(_MOST_CAUSES):  # they may go round in circles
+    for _ in range(_MOST_CAUSES):  # causes may form a cycle
         if cause is None or isinstance(cause, Interrupted):
             return cause
         cause = cause.__cause__
     return None
 
 
-def _as_data(error: Mapping[str, str | None], console: Console) -> None:
+def _print_json(error: Mapping[str, str | None], console: Console) -> None:
     if console.json:
-        with suppress(
-            OutputError, ReaderGoneError
-        ):  # told on stderr already; and the first error decides the exit code
+        # On failure it is already reported on stderr, and the first error decides the exit code.
+        with suppress(OutputError, ReaderGoneError):
             console.json_line({"error": error})
 
 
-def _unexpected(error: BaseException, console: Console) -> GetModulesError:
+def _internal_error(error: BaseException, console: Console) -> GetModulesError:
     from getmodules.util.redact import printable, redact
 
     if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
@@ -76,7 +75,7 @@ def _unexpected(error: BaseException, console: Console) -> GetModulesError:
         import traceback
 
         text = "".join(traceback.format_exception(error))
-        console.message("\n".join(whole(redact(line)) for line in text.splitlines()))
+        console.message("\n".join(harmless(redact(line)) for line in text.splitlines()))
     said = printable(redact(str(error)), 500)
     return InternalError(
         f"this is a bug in getmodules: {type(error).__name__}{': ' if said else ''}{said}",

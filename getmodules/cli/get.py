@@ -1,4 +1,4 @@
-"""``getmodules get``: one module, as a directory."""
+"""``getmodules get``: installs one module as a directory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from getmodules.cli.options import (
     base_of,
     client_of,
 )
-from getmodules.cli.render import Console, whole
+from getmodules.cli.render import Console, harmless
 from getmodules.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         raise ConfigError("DEST is empty", hint="is a variable not set?")
     client, base = client_of(options, console), base_of(options)
     began = time.monotonic()
-    with progress.shown(options.progress, client, console) as shown:
+    with progress.open_progress(options.progress, client, console) as shown:
         installed = client.get(
             options.source, options.dest, base=base, expect=options.expect, force=options.force, progress=shown
         )
@@ -107,7 +107,7 @@ def _as_text(dest: str, installed: Installed) -> str:
         ("content", f"{_counted(installed.files, 'file')}, {_counted(installed.bytes, 'byte')}"),
     ]
     rows += [("verified", f"{evidence.check} {evidence.value}, by {evidence.by}") for evidence in installed.evidence]
-    return "\n".join(f"{label:9}  {whole(text)}" for label, text in rows)
+    return "\n".join(f"{label:9}  {harmless(text)}" for label, text in rows)
 
 
 def _counted(number: int, what: str) -> str:

@@ -1,4 +1,4 @@
-"""``getmodules hash``: the hashes of something on this machine."""
+"""``getmodules hash``: shows the hashes of a local directory, zip or file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ examples:
   getmodules hash --json terraform-provider-null_3.2.0_linux_amd64.zip
 """
 
-#: How a zip begins: with its first member or, where it has none, with its end.
+#: The first bytes of a zip: of its first member, or of its end if it is empty.
 _ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 
 
@@ -48,7 +48,7 @@ def _hashes(path: str) -> tuple[str | None, str | None]:
     from getmodules.archive.hashing import hash_file, hash_tree, hash_zip
     from getmodules.files.local import unreadable
 
-    # The reader below refuses links, because nobody means one inside of a package; here it was typed.
+    # The reader refuses links, as inside of packages; here the user has named one.
     real = Path(os.path.realpath(path))
     try:
         is_directory = stat.S_ISDIR(os.stat(path).st_mode)

@@ -1,4 +1,4 @@
-"""``getmodules inspect``: what lies at an address of a registry."""
+"""``getmodules inspect``: shows the manifest at an address of a registry, and what refers to it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from getmodules.cli.options import Parser, add_work, base_of, client_of
-from getmodules.cli.render import Console, whole
+from getmodules.cli.render import Console, harmless
 from getmodules.util.redact import redact
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ examples:
   getmodules inspect --json "oci-layout::./registry?tag=1.0.0"
 """
 
-#: The lists of descriptors that manifests and indexes have, and how one of each is called.
+#: The lists of descriptors in manifests and indexes, and the name of one entry of each.
 _LISTS = {"layers": "layer", "manifests": "manifest"}
 
 
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
     client, base = client_of(options, console), base_of(options)
     inspected = client.inspect(options.address, base=base, progress=notices(console))
-    console.result("\n".join(map(whole, _lines(_tree(inspected)))), _as_json(inspected))
+    console.result("\n".join(map(harmless, _lines(_tree(inspected)))), _as_json(inspected))
     return 0
 
 
@@ -95,7 +95,7 @@ def _referrers(referrers: Iterable[Referrer]) -> Iterator[_Node]:
 
 
 def _contents(manifest: Mapping[str, Any]) -> Iterator[_Node]:
-    """Somebody else wrote the manifest: what is not as the specification says is not shown here, but with --json."""
+    """Yield the descriptors of a manifest, leaving out what violates the specification; --json shows everything."""
     if isinstance(config := manifest.get("config"), Mapping):
         yield _descriptor("config", config)
     for name, one in _LISTS.items():
@@ -127,7 +127,7 @@ def _text(value: object) -> str:
 
 
 def _lines(node: _Node) -> Iterator[str]:
-    """Drawn in ASCII: it survives any locale, and a copy into a ticket."""
+    """Yield the lines of the tree, in ASCII, which works in any locale."""
     yield node.text
     for number, child in enumerate(node.below, 1):
         last = number == len(node.below)

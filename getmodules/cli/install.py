@@ -1,4 +1,4 @@
-"""``getmodules install``: the modules of a project, as they are locked."""
+"""``getmodules install``: installs the modules of a project, as they are locked."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ import argparse
 import time
 
 from getmodules.cli.options import Parser
-from getmodules.cli.project import ERRORS_HELP, add_project_work, as_json, at_work, lines, manifest_of, pace_of, tell
-from getmodules.cli.render import Console, whole
+from getmodules.cli.project import (
+    ERRORS_HELP,
+    add_project_work,
+    align_columns,
+    failures_as_json,
+    manifest_of,
+    open_client,
+    pace_of,
+    report_failures,
+)
+from getmodules.cli.render import Console, harmless
 
 _EPILOG = f"""\
 What getmodules.lock has comes exactly as it was locked. What is new in
@@ -46,7 +55,7 @@ def parser() -> Parser:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    with at_work(options, console) as (client, shown):
+    with open_client(options, console) as (client, shown):
         began = time.monotonic()
         report = client.install(
             manifest_of(options),
@@ -69,12 +78,14 @@ def run(options: argparse.Namespace, console: Console) -> int:
             }
             for module in report.modules
         ]
-        fields = {"modules": modules, "lock_written": report.locked, "errors": as_json(report.failures)}
+        fields = {"modules": modules, "lock_written": report.locked, "errors": failures_as_json(report.failures)}
         console.json_line({**fields, "seconds": round(time.monotonic() - began, 3)})
     elif not console.quiet and report.modules:
-        console.data(lines([(module.action, module.dest, whole(module.package)) for module in report.modules]))
+        console.data(
+            align_columns([(module.action, module.dest, harmless(module.package)) for module in report.modules])
+        )
     elif not console.quiet and not report.failures:
         console.data(f"nothing to install: the {'lock' if options.frozen else 'manifest'} has no modules")
     if report.locked and not console.quiet:
         console.labelled("note", "getmodules.lock was written")
-    return tell(report.failures, console)
+    return report_failures(report.failures, console)

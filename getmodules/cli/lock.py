@@ -1,4 +1,4 @@
-"""``getmodules lock``: what each module of a project is, written down; and whether that still holds."""
+"""``getmodules lock``: pins the modules of a project, and checks whether the pins still hold."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ import argparse
 from typing import TYPE_CHECKING
 
 from getmodules.cli.options import Parser
-from getmodules.cli.project import ERRORS_HELP, add_project_work, as_json, at_work, lines, manifest_of, pace_of, tell
-from getmodules.cli.render import Console, whole
+from getmodules.cli.project import (
+    ERRORS_HELP,
+    add_project_work,
+    align_columns,
+    failures_as_json,
+    manifest_of,
+    open_client,
+    pace_of,
+    report_failures,
+)
+from getmodules.cli.render import Console, harmless
 from getmodules.errors import ConfigError, LockStaleError, exit_code
 
 if TYPE_CHECKING:
@@ -57,16 +66,16 @@ def parser() -> Parser:
 def run(options: argparse.Namespace, console: Console) -> int:
     if options.names and not options.upgrade:
         raise ConfigError("names are for --upgrade", hint="getmodules lock --upgrade NAME; without names it is all")
-    with at_work(options, console) as (client, shown):
+    with open_client(options, console) as (client, shown):
         if options.check:
             return _check(client, options, console, shown)
         upgrade = tuple(options.names) or options.upgrade
         report = client.lock(manifest_of(options), upgrade=upgrade, pace=pace_of(options), progress=shown)
-    return told(report, console)
+    return report_lock(report, console)
 
 
-def told(report: LockReport, console: Console) -> int:
-    """What changed, and what failed; the exit code."""
+def report_lock(report: LockReport, console: Console) -> int:
+    """Show what changed and what failed; return the exit code."""
     if console.json:
         modules = [
             {
@@ -80,15 +89,15 @@ def told(report: LockReport, console: Console) -> int:
             }
             for module in report.modules
         ]
-        console.json_line({"modules": modules, "written": report.written, "errors": as_json(report.failures)})
+        console.json_line({"modules": modules, "written": report.written, "errors": failures_as_json(report.failures)})
     elif not console.quiet and not report.failures:
         changed = [module for module in report.modules if module.change != "unchanged"]
-        rows = [(module.change, module.name, whole(module.package)) for module in changed]
-        console.data(lines(rows) if rows else _nothing(report))
-    return tell(report.failures, console)
+        rows = [(module.change, module.name, harmless(module.package)) for module in changed]
+        console.data(align_columns(rows) if rows else _no_changes(report))
+    return report_failures(report.failures, console)
 
 
-def _nothing(report: LockReport) -> str:
+def _no_changes(report: LockReport) -> str:
     if not report.modules:
         empty = "; getmodules.lock says so, and install --locked and --frozen take it" if report.written else ""
         return f"nothing to lock: the manifest has no modules{empty}"
@@ -97,7 +106,7 @@ def _nothing(report: LockReport) -> str:
     return "nothing to change: the lock is up to date"
 
 
-def _tell_next_step(report: CheckReport, console: Console) -> None:
+def _suggest_next_step(report: CheckReport, console: Console) -> None:
     if report.stale:
         console.message("getmodules lock brings the lock up to date")
     if report.moved:
@@ -111,17 +120,17 @@ def _check(client: Client, options: argparse.Namespace, console: Console, shown:
         moved = [
             {"name": each.name, "source": each.source, "locked": each.locked, "now": each.now} for each in report.moved
         ]
-        console.json_line({"stale": list(report.stale), "moved": moved, "errors": as_json(report.failures)})
+        console.json_line({"stale": list(report.stale), "moved": moved, "errors": failures_as_json(report.failures)})
     else:
         rows = [f"stale  {reason}" for reason in report.stale]
         rows += [f"moved  {each.name}: locked {each.locked}, now {each.now}" for each in report.moved]
         if rows:
-            console.data("\n".join(map(whole, rows)))
+            console.data("\n".join(map(harmless, rows)))
         elif not console.quiet and not report.failures:
             console.data("the lock is up to date")
-    tell(report.failures, console)
+    report_failures(report.failures, console)
     if not (console.quiet or console.json):
-        _tell_next_step(report, console)
+        _suggest_next_step(report, console)
     errors = [failure.error for failure in report.failures]
     if report.stale or report.moved:
         errors.append(LockStaleError("the lock is not up to date"))

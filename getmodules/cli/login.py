@@ -1,4 +1,4 @@
-"""``getmodules login``: checked at the registry, then kept where docker, podman and oras look as well."""
+"""``getmodules login``: checks a login at its registry, and stores it for docker, podman and oras as well."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from getmodules.cli.options import Parser, add_network, add_output, add_plugins, contexts_of
-from getmodules.cli.render import Console, whole
+from getmodules.cli.render import Console, harmless
 from getmodules.errors import ConfigError
 from getmodules.util.redact import Secret
 
@@ -32,7 +32,7 @@ _INSTEAD = "it is asked for on a terminal; or: getmodules login HOST -u USER --p
 
 
 class _Refused(argparse.Action):
-    """So that a password that stands there all the same comes back in no message about a wrong option."""
+    """Refuses a password on the command line, without repeating it in the message."""
 
     def __call__(
         self,
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if console.json:
         console.json_line(_as_json(done))
     elif not console.quiet:
-        console.data(whole(f"logged in to {done.registry} as {done.username}; stored in {done.stored_in}"))
+        console.data(harmless(f"logged in to {done.registry} as {done.username}; stored in {done.stored_in}"))
     return 0
 
 
@@ -81,13 +81,13 @@ def _credential(options: argparse.Namespace, console: Console) -> tuple[str, Sec
     if options.password_stdin:
         if options.user is None:
             raise ConfigError("--password-stdin needs a user name", hint="add -u USER")
-        if console.asks:
+        if console.can_ask:
             raise ConfigError(
                 "standard input is a terminal, which would show the password",
                 hint="without --password-stdin it is asked for, and not shown",
             )
         return options.user, Secret(console.secret_of_stdin())
-    if not console.asks:
+    if not console.can_ask:
         raise ConfigError("there is no terminal to ask for the password on", hint=_INSTEAD)
     username = options.user or console.ask("User name: ")
     return username, Secret(console.ask_secretly("Password: "))

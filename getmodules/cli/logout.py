@@ -1,4 +1,4 @@
-"""``getmodules logout``: a login, forgotten."""
+"""``getmodules logout``: forgets a login."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from getmodules.cli.options import Parser, add_output, add_plugins, contexts_of
-from getmodules.cli.render import Console, whole
+from getmodules.cli.render import Console, harmless
 
 if TYPE_CHECKING:
     from getmodules.getters.oci.login import LoggedOut
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if console.json:
         console.json_line(_as_json(done))
     elif not console.quiet:
-        console.data(whole(_as_text(done)))
+        console.data(harmless(_as_text(done)))
     return 0
 
 

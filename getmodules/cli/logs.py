@@ -1,4 +1,4 @@
-"""What the library logs, shown as messages: warnings always, everything with ``-v``."""
+"""Log records of the library as messages: warnings always, everything with ``-v``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from getmodules.util.redact import redact
 
 
 @contextmanager
-def shown(console: Console) -> Iterator[None]:
+def show_logs(console: Console) -> Iterator[None]:
+    """Show log records on ``console`` until the block ends."""
     level = logging.DEBUG if console.verbose else logging.ERROR if console.quiet else logging.WARNING
     logger, handler = logging.getLogger("getmodules"), _Handler(console)
     before = logger.level

@@ -1,7 +1,7 @@
-"""The table of commands, and the way of one call: parse, run, tell how it ended.
+"""The command line: the table of commands, and one call from parsing to its exit code.
 
-Nothing heavy is imported on the way: a command's module is imported when it was chosen, and what it works with
-when its arguments were understood. ``getmodules --help`` costs hardly more than Python itself.
+Imports are late: a command's module is imported when it was chosen, and its dependencies when its arguments were
+parsed. ``getmodules --help`` costs hardly more than Python itself.
 """
 
 from __future__ import annotations
@@ -65,33 +65,33 @@ exit codes:
 
 def entry() -> int:
     """The console script."""
-    # Nearly all that a command makes are modules, which stay: to look through them for cycles every 700 objects takes
-    # a tenth of a short run. Cycles of a long run are still found.
+    # Most objects of a short run belong to modules, which stay: looking for cycles among them every 700 objects takes
+    # a tenth of the time. Cycles of a long run are still found.
     gc.set_threshold(50_000, 20, 20)
     try:
-        with interrupt.raised():
+        with interrupt.signals_as_exceptions():
             console = Console.of_process()
-            # What a plugin prints is a message: our data alone stand on standard output.
+            # Prints of plugins are messages: only our data go to standard output.
             sys.stdout = sys.stderr
             return main(sys.argv[1:], console)
-    except interrupt.Interrupted as late:  # everything was done and told, and then it came
+    except interrupt.Interrupted as late:  # the signal came after the end of the command
         return late.exit_code
     finally:
-        # The process ends: to look once more through all objects for cycles takes a tenth of a short run.
+        # Skips the search for cycles at the end of the process, which takes a tenth of a short run.
         gc.freeze()
 
 
 def main(argv: Sequence[str], console: Console) -> int:
-    """Run one command; the exit code."""
+    """Run one command; return the exit code."""
     console.json = _wants_json(argv)
     try:
         return _run(argv, console)
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it is told and becomes an exit code
-        return ending.conclude(error, console)
+    except BaseException as error:  # noqa: BLE001 - every error is reported and becomes an exit code
+        return ending.report_ending(error, console)
 
 
 def _wants_json(argv: Sequence[str]) -> bool:
-    """Looked for before anything is parsed, because a usage error is told as JSON as well."""
+    """Return whether --json is given; found before parsing, because usage errors are JSON then, too."""
     options = argv[: argv.index("--")] if "--" in argv else argv
     return "--json" in options
 
@@ -106,7 +106,7 @@ def _run(argv: Sequence[str], console: Console) -> int:
         console.data(f"{PROGRAM} {VERSION}")
         return 0
     if leading == len(argv):
-        # As a mistake, so that a script whose variable was empty does not go on as if all were well.
+        # An error, so that a script with an empty variable does not go on as if all were well.
         console.message(top.format_help().rstrip())
         return ConfigError.exit_code
     name = argv[leading]
@@ -117,7 +117,7 @@ def _run(argv: Sequence[str], console: Console) -> int:
     command = importlib.import_module(f"getmodules.cli.{name}")
     chosen = command.parser().parse(argv[leading + 1 :], console)
     console.quiet, console.verbose = getattr(chosen, "quiet", False), chosen.verbose
-    with logs.shown(console):
+    with logs.show_logs(console):
         code: int = command.run(chosen, console)
     return code
 

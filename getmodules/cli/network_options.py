@@ -1,8 +1,7 @@
-"""The options that say how hosts are reached, as settings; what they name is looked at before anybody is asked.
+"""Network options as settings; the files that they name are checked before the first connection.
 
-``--header HOST NAME=env:VARIABLE``: whom a header is for, and where its value lies.
-
-The value itself is never written here: every process of the machine can read a command line.
+``--header HOST NAME=env:VARIABLE`` names the variable with the value of a header, and not the value itself: every
+process of the machine can read a command line.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from getmodules.net.settings import NetSettings, shortest
 from getmodules.util.redact import Secret, printable, quoted
 from getmodules.util.values import replace
 
-_OPTION = "--header"
+_HEADER = "--header"
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.ASCII)
 _FROM_ENVIRONMENT = "env:"
-#: What decides how a request is read, or what its answer means: not for anybody to set.
-_OURS = frozenset(
+#: Headers that must not be set, since they decide how a request is read, or what its answer means.
+_RESERVED = frozenset(
     {
         "accept-encoding",
         "connection",
@@ -39,12 +38,76 @@ _OURS = frozenset(
         "upgrade",
     }
 )
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?", re.ASCII)
+_LAST_PORT = 65_535
+_CA, _CERTIFICATE, _PLAIN = "--ca-file", "--client-cert", "--plain-http"
+
+
+def network_of(options: argparse.Namespace, environ: Mapping[str, str]) -> NetSettings:
+    """Return the settings of the environment, overridden by options; some commands do not have such options."""
+    settings = NetSettings.from_environment(environ)
+    ca_files = _by_host(_CA, getattr(options, "ca_file", ()), _authorities)
+    certificates = _by_host(_CERTIFICATE, getattr(options, "client_cert", ()), _certificate)
+    return replace(
+        settings,
+        ca_file=ca_files.pop("", settings.ca_file),
+        ca_files=ca_files,
+        client_certificates=certificates,
+        headers=headers_of(getattr(options, "header", ()), environ, _canonical),
+        plain_http=frozenset(_plain_http_host(host) for host in getattr(options, "plain_http", ())),
+        mirrors=settings.mirrors.with_words(getattr(options, "mirror", ()), "--mirror"),
+    )
+
+
+def _by_host(option: str, words: Iterable[str], checked: Callable[[str], str]) -> dict[str, str]:
+    """Return files by host; those for all hosts are under the empty one."""
+    found: dict[str, str] = {}
+    for word in words:
+        host, file = _split(option, word)
+        if host in found:
+            raise ConfigError(f"{option} is given twice for {f'the host {host}' if host else 'all hosts'}")
+        found[host] = checked(os.path.expanduser(file))  # a shell does not expand ~ behind HOST=
+    return found
+
+
+def _split(option: str, word: str) -> tuple[str, str]:
+    before, equals, after = word.partition("=")
+    host = _canonical(before) if equals else None
+    if host is None and option == _CERTIFICATE:
+        raise ConfigError(f"{option} {quoted(word)} names no host", hint="write HOST=FILE or HOST=FILE,KEY")
+    if host is not None:
+        return host, after
+    return "", word
+
+
+def _canonical(text: str) -> str | None:
+    """Return the host as :class:`NetSettings` has it, or None if ``text`` is not a host."""
+    match = _HOST.fullmatch(text)
+    if match is None or (match["port"] is not None and not 1 <= int(match["port"]) <= _LAST_PORT):
+        return None
+    from getmodules.getters.oci.registries import api_location
+
+    try:
+        name = shortest(match["name"].lower())
+    except ValueError:
+        return None
+    return api_location(name, "")[0] + (f":{int(match['port'])}" if match["port"] else "")
+
+
+def _plain_http_host(text: str) -> str:
+    host = _canonical(text)
+    if host is None:
+        raise ConfigError(f"{_PLAIN} {quoted(text)} is not a host", hint="write HOST or HOST:PORT")
+    return host
+
+
+# ------------------------------------------------------------------------------------------------------------- headers
 
 
 def headers_of(
     pairs: Iterable[Sequence[str]], environ: Mapping[str, str], canonical: Callable[[str], str | None]
 ) -> dict[str, dict[str, Secret]]:
-    """By host, as :class:`~getmodules.net.settings.NetSettings` wants it. ``canonical`` is its spelling of a host."""
+    """Return headers by host, for :class:`~getmodules.net.settings.NetSettings`; ``canonical`` normalises a host."""
     found: dict[str, dict[str, Secret]] = {}
     for written, assignment in pairs:
         host = canonical(written)
@@ -61,9 +124,9 @@ def headers_of(
 def _header(assignment: str, environ: Mapping[str, str]) -> tuple[str, Secret]:
     name, equals, value = assignment.partition("=")
     if not equals or not _NAME.fullmatch(name):
-        # Not shown: whoever wrote NAME:VALUE has written a secret.
+        # Not shown: NAME:VALUE would have a secret in it.
         _refuse_header("what follows the host is not NAME=env:VARIABLE", "as in PRIVATE-TOKEN=env:GITLAB_TOKEN")
-    if name.lower() in _OURS:
+    if name.lower() in _RESERVED:
         _refuse_header(f"{name} is a header that getmodules sets by itself")
     if not value.startswith(_FROM_ENVIRONMENT):
         _refuse_header(
@@ -71,7 +134,7 @@ def _header(assignment: str, environ: Mapping[str, str]) -> tuple[str, Secret]:
             f"every process can read a command line; put it into a variable and write {name}=env:VARIABLE",
         )
     variable = value.removeprefix(_FROM_ENVIRONMENT)
-    text = environ.get(variable, "").strip()  # the line end of a file that it was read from is a usual accident
+    text = environ.get(variable, "").strip()  # it may have been read from a file, with its line end
     if not text:
         _refuse_header(f"the variable {printable(variable)!r} for {name} is not set, or empty")
     if not text.isascii() or not text.isprintable():
@@ -80,73 +143,10 @@ def _header(assignment: str, environ: Mapping[str, str]) -> tuple[str, Secret]:
 
 
 def _refuse_header(what: str, hint: str | None = None) -> NoReturn:
-    raise ConfigError(f"{_OPTION}: {what}", hint=hint)
+    raise ConfigError(f"{_HEADER}: {what}", hint=hint)
 
 
-_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?", re.ASCII)
-_LAST_PORT = 65_535
-_CA, _CERTIFICATE, _PLAIN = "--ca-file", "--client-cert", "--plain-http"
-
-
-def network_of(options: argparse.Namespace, environ: Mapping[str, str]) -> NetSettings:
-    """The settings of the environment, and over them what the options say; some commands have no such options."""
-    settings = NetSettings.from_environment(environ)
-    ca_files = _by_host(_CA, getattr(options, "ca_file", ()), _authorities)
-    certificates = _by_host(_CERTIFICATE, getattr(options, "client_cert", ()), _certificate)
-    return replace(
-        settings,
-        ca_file=ca_files.pop("", settings.ca_file),
-        ca_files=ca_files,
-        client_certificates=certificates,
-        headers=headers_of(getattr(options, "header", ()), environ, _canonical),
-        plain_http=frozenset(_plain(host) for host in getattr(options, "plain_http", ())),
-        mirrors=settings.mirrors.with_words(getattr(options, "mirror", ()), "--mirror"),
-    )
-
-
-def _by_host(option: str, words: Iterable[str], checked: Callable[[str], str]) -> dict[str, str]:
-    """What is for all hosts is under the empty one."""
-    found: dict[str, str] = {}
-    for word in words:
-        host, file = _split(option, word)
-        if host in found:
-            raise ConfigError(f"{option} is given twice for {f'the host {host}' if host else 'all hosts'}")
-        found[host] = checked(os.path.expanduser(file))  # behind HOST= no shell does that
-    return found
-
-
-def _split(option: str, word: str) -> tuple[str, str]:
-    before, equals, after = word.partition("=")
-    host = _canonical(before) if equals else None
-    if host is None and option == _CERTIFICATE:
-        raise ConfigError(f"{option} {quoted(word)} names no host", hint="write HOST=FILE or HOST=FILE,KEY")
-    if host is not None:
-        return host, after
-    return "", word
-
-
-def _canonical(text: str) -> str | None:
-    """As :class:`NetSettings` wants it; ``None`` for what is no host."""
-    match = _HOST.fullmatch(text)
-    if match is None or (match["port"] is not None and not 1 <= int(match["port"]) <= _LAST_PORT):
-        return None
-    from getmodules.getters.oci.registries import api_location
-
-    try:
-        name = shortest(match["name"].lower())
-    except ValueError:
-        return None
-    return api_location(name, "")[0] + (f":{int(match['port'])}" if match["port"] else "")
-
-
-def _plain(text: str) -> str:
-    host = _canonical(text)
-    if host is None:
-        raise ConfigError(f"{_PLAIN} {quoted(text)} is not a host", hint="write HOST or HOST:PORT")
-    return host
-
-
-# ---------------------------------------------------------------------------------------------------- the files
+# --------------------------------------------------------------------------------------------------------------- files
 
 
 def _authorities(file: str) -> str:
@@ -156,7 +156,7 @@ def _authorities(file: str) -> str:
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file)
     except (ssl.SSLError, OSError):
-        _refuse(_CA, file, "there is no certificate in it, at least none in PEM form")
+        _refuse_file(_CA, file, "there is no certificate in it, at least none in PEM form")
     return file
 
 
@@ -168,10 +168,10 @@ def _certificate(files: str) -> str:
     for file in (certificate, key) if comma else (certificate,):
         _check_readable(_CERTIFICATE, file)
     try:
-        # With an answer for it, or OpenSSL would ask for the password of an encrypted key on the terminal.
+        # With a password, or OpenSSL would ask for that of an encrypted key on the terminal.
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(certificate, key or None, password="")
     except (ssl.SSLError, ValueError, OSError):
-        _refuse(_CERTIFICATE, files, "it needs a certificate and its key in PEM form, the key not encrypted")
+        _refuse_file(_CERTIFICATE, files, "it needs a certificate and its key in PEM form, the key not encrypted")
     return f"{certificate},{key}" if comma else certificate
 
 
@@ -181,12 +181,12 @@ def _check_readable(option: str, file: str) -> None:
     try:
         # It is read again for each connection: a pipe (`<(…)`) would be empty by then, and may block right here.
         if not stat.S_ISREG(os.stat(file).st_mode):
-            _refuse(option, file, "it is not a regular file")
+            _refuse_file(option, file, "it is not a regular file")
         with open(file, "rb"):
             pass
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        _refuse(option, file, getattr(error, "strerror", None) or "the path is not possible")
+        _refuse_file(option, file, getattr(error, "strerror", None) or "the path is not possible")
 
 
-def _refuse(option: str, file: str, why: str) -> NoReturn:
+def _refuse_file(option: str, file: str, why: str) -> NoReturn:
     raise ConfigError(f"{option} cannot use {quoted(file)}: {why}") from None

@@ -1,4 +1,4 @@
-"""What commands have in common: a parser that speaks the way our errors do, and options that several take."""
+"""The parser of all commands, whose errors are ours, and the options that several commands share."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 PROGRAM = "getmodules"
 _WIDEST, _NARROWEST = 100, 40
-#: Put before what follows ``--``. No argument of a process can hold it.
+#: A mark before the arguments behind ``--``; arguments of a process cannot contain it.
 _LITERAL = "\0"
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, with its mistakes as :class:`ConfigError` and its help on the console."""
+    """An argument parser that raises :class:`ConfigError` and prints its help on the console."""
 
     def __init__(self, *, usage: str, description: str, epilog: str) -> None:
         super().__init__(
@@ -32,7 +32,7 @@ class Parser(argparse.ArgumentParser):
             usage=usage,
             description=description,
             epilog=epilog,
-            # Given here already, because argparse makes one for each argument that is added.
+            # Set here already, because argparse makes a formatter for each argument that is added.
             formatter_class=partial(_formatter, _NARROWEST),
             allow_abbrev=False,
         )
@@ -41,20 +41,20 @@ class Parser(argparse.ArgumentParser):
         self.color = False
 
     def parse(self, argv: Sequence[str], console: Console) -> argparse.Namespace:
-        """Options may stand anywhere among the arguments, until ``--``."""
+        """Parse the arguments; options may stand anywhere among them, until ``--``."""
         self._console = console
         self.formatter_class = partial(_formatter, max(min(console.width, _WIDEST), _NARROWEST))
         options, extras = self.parse_known_intermixed_args(_literal_after_dashes(argv))
         if extras:
             self._refuse(extras[0])
         for name, value in vars(options).items():
-            setattr(options, name, _unmarked(value))
+            setattr(options, name, _without_mark(value))
         return options
 
     def error(self, message: str) -> NoReturn:
         from getmodules.util.redact import redact
 
-        raise ConfigError(redact(message), hint=self._how())
+        raise ConfigError(redact(message), hint=self._usage_hint())
 
     def print_help(self, file: object = None) -> None:
         self._console.data(self.format_help().rstrip())
@@ -64,18 +64,18 @@ class Parser(argparse.ArgumentParser):
 
         name = extra.partition("=")[0]
         if not extra.startswith("-"):
-            raise ConfigError(f"one argument too many: {redact(extra.lstrip(_LITERAL))!r}", hint=self._how())
+            raise ConfigError(f"one argument too many: {redact(extra.lstrip(_LITERAL))!r}", hint=self._usage_hint())
         near = nearest(name, self._option_string_actions)
         raise ConfigError(
-            f"there is no option {redact(name)!r} here", hint=f"did you mean {near}?" if near else self._how()
+            f"there is no option {redact(name)!r} here", hint=f"did you mean {near}?" if near else self._usage_hint()
         )
 
-    def _how(self) -> str:
+    def _usage_hint(self) -> str:
         return f"usage: {self._usage}; with --help it says more"
 
 
 def _literal_after_dashes(argv: Sequence[str]) -> list[str]:
-    """Without ``--``, and with what follows it marked: argparse forgets it when it parses intermixed arguments."""
+    """Replace ``--`` by a mark on each argument behind it: argparse forgets it with intermixed arguments."""
     words = list(argv)
     if "--" in words:
         dashes = words.index("--")
@@ -83,9 +83,9 @@ def _literal_after_dashes(argv: Sequence[str]) -> list[str]:
     return words
 
 
-def _unmarked(value: object) -> object:
+def _without_mark(value: object) -> object:
     if isinstance(value, list):
-        return [_unmarked(each) for each in value]
+        return [_without_mark(each) for each in value]
     return value.removeprefix(_LITERAL) if isinstance(value, str) else value
 
 
@@ -105,7 +105,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def add_output(parser: Parser, *, quiet: bool = True) -> None:
-    """What every command has. One that only shows things has nothing left to do that is ``quiet``."""
+    """Add --json, --quiet and --verbose; commands that only show something do without ``quiet``."""
     parser.add_argument("--json", action="store_true", help="write JSON, one object a line; errors as well")
     group = parser.add_mutually_exclusive_group()
     if quiet:
@@ -156,7 +156,7 @@ def add_progress(parser: Parser) -> None:
 
 
 def add_network(parser: Parser) -> None:
-    """What :mod:`getmodules.cli.network_options` understands."""
+    """Add the options that :mod:`getmodules.cli.network_options` reads."""
     parser.add_argument(
         "--ca-file",
         metavar="[HOST=]FILE",
@@ -189,7 +189,7 @@ def add_network(parser: Parser) -> None:
 
 
 def add_headers(parser: Parser) -> None:
-    """For what fetches: registries have logins of their own."""
+    """Add --header, for commands that fetch: registries use logins instead."""
     parser.add_argument(
         "--header",
         metavar=("HOST", "NAME=env:VARIABLE"),
@@ -210,13 +210,13 @@ def add_cache(parser: Parser) -> None:
 
 
 def add_work(parser: Parser) -> None:
-    """What every command has that works on an address, beyond looking at it."""
+    """Add the options of commands that fetch or ask for the package at an address."""
     for add in (add_base, add_limit, add_network, add_plugins, add_output):
         add(parser)
 
 
 def base_of(options: argparse.Namespace) -> str | None:
-    """Absolute. ``None`` where there is no current directory any more: absolute sources work there, too."""
+    """Return --base as an absolute path, or None if the current directory is gone: absolute sources still work."""
     if options.base == "":
         raise ConfigError("--base is empty", hint="is a variable not set?")
     try:
@@ -232,7 +232,7 @@ def client_of(options: argparse.Namespace, console: Console) -> Client:
 
 
 def contexts_of(options: argparse.Namespace, console: Console) -> OpenContext:
-    """For work on credentials, which is no module's and so not the client's."""
+    """Return what opens contexts for work on credentials, which does not go through a client."""
     from getmodules.cli.network_options import network_of
     from getmodules.cli.progress import notices
     from getmodules.net.settings import ClientNetwork

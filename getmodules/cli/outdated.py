@@ -1,4 +1,4 @@
-"""``getmodules outdated``: what there is besides what is locked."""
+"""``getmodules outdated``: shows newer versions, and addresses that mean something else than when they were locked."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ import argparse
 from typing import TYPE_CHECKING
 
 from getmodules.cli.options import Parser
-from getmodules.cli.project import ERRORS_HELP, add_project_work, as_json, at_work, manifest_of, pace_of, tell
-from getmodules.cli.render import Console, whole
+from getmodules.cli.project import (
+    ERRORS_HELP,
+    add_project_work,
+    failures_as_json,
+    manifest_of,
+    open_client,
+    pace_of,
+    report_failures,
+)
+from getmodules.cli.render import Console, harmless
 
 if TYPE_CHECKING:
     from getmodules.project.reports import OutdatedModule
@@ -40,16 +48,16 @@ def parser() -> Parser:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    with at_work(options, console) as (client, shown):
+    with open_client(options, console) as (client, shown):
         report = client.outdated(manifest_of(options), pace=pace_of(options), progress=shown)
     if console.json:
         modules = [_as_json(module) for module in report.modules]
-        console.json_line({"modules": modules, "errors": as_json(report.failures)})
+        console.json_line({"modules": modules, "errors": failures_as_json(report.failures)})
     elif report.modules:
-        console.data("\n".join(whole(_as_text(module)) for module in report.modules))
+        console.data("\n".join(harmless(_as_text(module)) for module in report.modules))
     elif not console.quiet and not report.failures:
         console.data(f"everything {'else ' if report.edited else ''}is up to date")
-    return tell(report.failures, console)
+    return report_failures(report.failures, console)
 
 
 def _as_json(module: OutdatedModule) -> dict[str, object]:

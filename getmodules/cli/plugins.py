@@ -1,4 +1,4 @@
-"""``getmodules plugins``: who brings what, and who could not."""
+"""``getmodules plugins``: lists the plugins, their contributions and their errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from getmodules.cli.options import Parser, add_output, add_plugins, client_of
-from getmodules.cli.render import Console, whole
+from getmodules.cli.render import Console, harmless
 from getmodules.errors import PluginError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ examples:
 
 _LABEL = 14
 _PREFIX = "getmodules_"
-#: The attribute that holds the names of an offer, where it is not just ``name``.
+#: The attribute with the names of an offer, if it is not ``name``.
 _NAMES = {"getmodules_getters": "schemes", "getmodules_unpackers": "names"}
 
 
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     fields = {"plugins": plugins, "conflicts": [conflict.as_json() for conflict in conflicts]}
     lines = [line for plugin in plugins for line in _as_lines(plugin)]
     lines += [line for conflict in conflicts for line in _error_lines("conflict", conflict.as_json())]
-    console.result("\n".join(map(whole, lines)), fields)
+    console.result("\n".join(map(harmless, lines)), fields)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""What is going on, for people: lines that are updated on a terminal, one a package, or a line for each phase."""
+"""Progress for people: one updated line for each package on a terminal, or a line for each phase."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from getmodules.api.ports import Phase, Progress
 from getmodules.cli import interrupt
 from getmodules.cli.options import nearest
-from getmodules.cli.render import Console, cells, whole
+from getmodules.cli.render import Console, cells, harmless
 from getmodules.errors import ConfigError
 from getmodules.util.values import valueclass
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from getmodules.plugins.guard import Guard
 
 AUTO, PLAIN, NONE = "auto", "plain", "none"
-OURS = (AUTO, PLAIN, NONE)
+BUILT_IN = (AUTO, PLAIN, NONE)
 
 _SECONDS_BETWEEN_UPDATES = 0.1
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-#: Below this, an address is shortened no further; the terminal is then too narrow for anything.
+#: Addresses are not shortened below this, even if the terminal is too narrow.
 _SHORTEST_ADDRESS = 8
 
 
 @contextmanager
-def shown(name: str, client: Client, console: Console) -> Iterator[Progress]:
-    """The progress that ``--progress NAME`` asks for, for as long as the block runs."""
-    if name not in OURS:
-        yield Attentive(_of_a_plugin(name, client, console))
+def open_progress(name: str, client: Client, console: Console) -> Iterator[Progress]:
+    """Open the progress that ``--progress NAME`` asks for, until the block ends."""
+    if name not in BUILT_IN:
+        yield InterruptibleProgress(_plugin_progress(name, client, console))
     elif name == PLAIN and not console.quiet:
-        yield Attentive(Plain(console))
+        yield InterruptibleProgress(Plain(console))
     elif name == AUTO and not console.quiet and console.animates:
         lines = Lines(console)
         try:
             lines.start()
-            yield Attentive(lines)
+            yield InterruptibleProgress(lines)
         finally:
             lines.stop()
     else:
@@ -47,25 +47,25 @@ def shown(name: str, client: Client, console: Console) -> Iterator[Progress]:
 
 
 def notices(console: Console) -> Progress:
-    """For commands that show no progress: what people must know all the same."""
-    return Attentive(Notices(console))
+    """Return a progress that shows only notices."""
+    return InterruptibleProgress(Notices(console))
 
 
-def _of_a_plugin(name: str, client: Client, console: Console) -> Progress:
+def _plugin_progress(name: str, client: Client, console: Console) -> Progress:
     sinks = client.catalog.progress
     if name not in sinks:
-        known = [*OURS, *sinks.names]
+        known = [*BUILT_IN, *sinks.names]
         near = nearest(name, known)
         raise ConfigError(
             f"there is no progress {name!r}",
             hint=f"did you mean {near}?" if near else f"known: {', '.join(known)}",
         )
     sink = sinks[name]
-    return Guarded(sink.open(console.stderr), sink.plugin.guard, f"progress {name!r}")
+    return PluginProgress(sink.open(console.stderr), sink.plugin.guard, f"progress {name!r}")
 
 
-class Attentive(Progress):
-    """Passes on what is reported; and since that happens between pieces of work, looks for signals there."""
+class InterruptibleProgress(Progress):
+    """Forwards reports, and checks for signals at each: reports are made between pieces of work."""
 
     def __init__(self, shown: Progress) -> None:
         self.shown = shown
@@ -88,8 +88,8 @@ class Attentive(Progress):
         self.shown.finished(package, error)
 
 
-class Guarded(Progress):
-    """A plugin's way to show progress: what it raises is the plugin's fault, not ours."""
+class PluginProgress(Progress):
+    """The progress of a plugin, whose exceptions are errors of the plugin."""
 
     def __init__(self, shown: Progress, guard: Guard, where: str) -> None:
         self._shown = shown
@@ -113,7 +113,7 @@ class Guarded(Progress):
 
 
 class Notices(Progress):
-    """Nothing but what is worth knowing."""
+    """Shows notices only."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -124,16 +124,16 @@ class Notices(Progress):
 
 
 class Plain(Notices):
-    """A line for each phase: for logs."""
+    """Shows a line for each phase, which suits logs."""
 
     def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
-        size = "" if total is None else f" ({amount(total)})"
-        self._console.message(f"{phase} {whole(package)}{size}")
+        size = "" if total is None else f" ({format_bytes(total)})"
+        self._console.message(f"{phase} {harmless(package)}{size}")
 
 
 @valueclass(kw_only=False, frozen=False)
 class _State:
-    """Where a package is. Changed by its own thread; what another thread reads may be a moment old."""
+    """The state of a package. Its own thread changes it; other threads may read old values."""
 
     phase: Phase
     total: int | None
@@ -142,10 +142,10 @@ class _State:
 
 
 class Lines(Notices):
-    """A line for each package that is being worked on, and one for all of them; written over again and again.
+    """Shows a line for each running package, and one for all of them, updated in place.
 
-    A thread of its own draws them: the work is not slowed down however often it reports, and they go on changing
-    while nothing arrives. Something that is done at once is never drawn.
+    A thread of its own draws them: reports do not slow the work down, and the lines change even while nothing
+    arrives. Packages that are done at once are never drawn.
     """
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
@@ -154,13 +154,13 @@ class Lines(Notices):
         self._states: dict[str, _State] = {}
         self._planned = self._finished = self._bytes = 0
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._draw_again_and_again, name="progress", daemon=True)
+        self._thread = threading.Thread(target=self._draw_until_stopped, name="progress", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self) -> None:
-        """May be called although the start was interrupted."""
+        """Stop the thread and remove the lines; may be called even if the start was interrupted."""
         self._over.set()
         if self._thread.ident is not None:
             self._thread.join()
@@ -183,37 +183,37 @@ class Lines(Notices):
         self._states.pop(package, None)
         self._finished += 1
 
-    def _draw_again_and_again(self) -> None:
+    def _draw_until_stopped(self) -> None:
         while not self._over.wait(_SECONDS_BETWEEN_UPDATES):
-            self._console.block(self.drawn(self._console.width - 1, self._console.height - 1))
+            self._console.block(self.render(self._console.width - 1, self._console.height - 1))
 
-    def drawn(self, width: int, height: int) -> list[str]:
-        """The lines as they are now, in at most ``width`` columns and ``height`` lines."""
+    def render(self, width: int, height: int) -> list[str]:
+        """Return the current lines, at most ``height`` of them with at most ``width`` columns."""
         states = dict(self._states)
         total = self._total(len(states), width) if self._planned > 1 and states else []
-        room = max(height - len(total), 1)
-        return [self._line(package, state, width) for package, state in list(states.items())[:room]] + total
+        most = max(height - len(total), 1)
+        return [self._line(package, state, width) for package, state in list(states.items())[:most]] + total
 
     def _total(self, running: int, width: int) -> list[str]:
         done = f"{self._finished} of {self._planned} packages"
-        return [shortened(f"{done}, {running} running  {amount(self._bytes)}", width)]
+        return [shorten(f"{done}, {running} running  {format_bytes(self._bytes)}", width)]
 
     def _line(self, package: str, state: _State, width: int) -> str:
         head, tail = f"{state.phase}  ", self._figures(state)
-        room = max(width - len(head) - len(tail), _SHORTEST_ADDRESS)
-        return shortened(f"{head}{shortened(whole(package), room)}{tail}", width)
+        columns = max(width - len(head) - len(tail), _SHORTEST_ADDRESS)
+        return shorten(f"{head}{shorten(harmless(package), columns)}{tail}", width)
 
     def _figures(self, state: _State) -> str:
         if not state.done and state.total is None:
             return ""
-        total = "" if state.total is None else f" of {amount(state.total)}"
+        total = "" if state.total is None else f" of {format_bytes(state.total)}"
         elapsed = self._clock() - state.since
-        rate = f"  {amount(state.done / elapsed)}/s" if elapsed > 0 else ""
-        return f"  {amount(state.done)}{total}{rate}"
+        rate = f"  {format_bytes(state.done / elapsed)}/s" if elapsed > 0 else ""
+        return f"  {format_bytes(state.done)}{total}{rate}"
 
 
-def amount(number: float) -> str:
-    """A number of bytes in at most three figures and a unit."""
+def format_bytes(number: float) -> str:
+    """Return a number of bytes with at most three figures and a unit."""
     unit = 0
     while number >= 1000 and unit < len(_UNITS) - 1:
         number /= 1024
@@ -222,8 +222,8 @@ def amount(number: float) -> str:
     return f"{number:.{digits}f} {_UNITS[unit]}"
 
 
-def shortened(text: str, width: int) -> str:
-    """``text`` in at most ``width`` columns; what is in its middle goes first."""
+def shorten(text: str, width: int) -> str:
+    """Shorten ``text`` to ``width`` columns, cutting out its middle."""
     if cells(text) <= width:
         return text
     gap = "..."[: max(width, 0)]

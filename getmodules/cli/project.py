@@ -1,4 +1,4 @@
-"""What the commands of a project have in common: their options, and how modules that failed are told."""
+"""Options and output that the commands of a project share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from getmodules.cli.options import (
     add_registry,
     client_of,
 )
-from getmodules.cli.render import Console, whole
+from getmodules.cli.render import Console, harmless
 from getmodules.errors import ConfigError, GetModulesError, exit_code
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from getmodules.client import Client
     from getmodules.pipeline.batch import Failure, Pace
 
-#: What "errors" is, wherever a command has it.
+#: The help about "errors" in the JSON of these commands.
 ERRORS_HELP = """\
 "errors" is a list of {"module", "code", "message", "hint", "address"}, empty
 where all went well; the exit code is that of the gravest."""
@@ -44,13 +44,13 @@ def add_manifest(parser: Parser) -> None:
 
 
 def add_project(parser: Parser) -> None:
-    """What a command has that works on a project, and fetches nothing for it."""
+    """Add the options of commands that work on a project without fetching."""
     for add in (add_manifest, add_plugins, add_output):
         add(parser)
 
 
 def add_project_work(parser: Parser) -> None:
-    """What a command has that fetches for a project."""
+    """Add the options of commands that fetch for a project."""
     add_manifest(parser)
     parser.add_argument("-j", "--jobs", metavar="N", help="so many packages at the same time (default: 24)")
     for add in (add_progress, add_cache, add_registry, add_headers, add_limit, add_network, add_plugins, add_output):
@@ -58,11 +58,11 @@ def add_project_work(parser: Parser) -> None:
 
 
 @contextmanager
-def at_work(options: argparse.Namespace, console: Console) -> Iterator[tuple[Client, Progress]]:
-    """A client, and what shows the progress of its work, for as long as the block runs."""
+def open_client(options: argparse.Namespace, console: Console) -> Iterator[tuple[Client, Progress]]:
+    """Open a client, and the progress of its work, until the block ends."""
     from getmodules.cli import progress
 
-    with client_of(options, console) as client, progress.shown(options.progress, client, console) as shown:
+    with client_of(options, console) as client, progress.open_progress(options.progress, client, console) as shown:
         yield client, shown
 
 
@@ -80,12 +80,12 @@ def pace_of(options: argparse.Namespace) -> Pace | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= _MOST_JOBS):
-        raise ConfigError(f"--jobs takes a number from 1 to {_MOST_JOBS}, not {whole(text)!r}")
+        raise ConfigError(f"--jobs takes a number from 1 to {_MOST_JOBS}, not {harmless(text)!r}")
     return Pace(jobs=int(text))
 
 
-def tell(failures: Iterable[Failure], console: Console) -> int:
-    """The errors for people, those of one package together; the exit code of all of them."""
+def report_failures(failures: Iterable[Failure], console: Console) -> int:
+    """Show the errors, one for all modules of a package; return the exit code of all of them."""
     modules: dict[GetModulesError, list[str]] = {}
     for failure in failures:
         modules.setdefault(failure.error, []).append(failure.module)
@@ -94,12 +94,12 @@ def tell(failures: Iterable[Failure], console: Console) -> int:
     return exit_code(modules)
 
 
-def as_json(failures: Iterable[Failure]) -> list[dict[str, str | None]]:
+def failures_as_json(failures: Iterable[Failure]) -> list[dict[str, str | None]]:
     return [{"module": failure.module, **failure.error.as_json()} for failure in failures]
 
 
-def lines(rows: Sequence[Sequence[str]]) -> str:
-    """``rows`` as aligned columns; the last one as long as it likes."""
+def align_columns(rows: Sequence[Sequence[str]]) -> str:
+    """Return ``rows`` as lines with aligned columns."""
     if not rows:
         return ""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]

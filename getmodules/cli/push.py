@@ -1,4 +1,4 @@
-"""``getmodules push``: a directory, published as a module package."""
+"""``getmodules push``: publishes a directory as a module package."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from getmodules.cli.options import Parser, add_progress, add_work, base_of, client_of
-from getmodules.cli.render import Console, whole
+from getmodules.cli.render import Console, harmless
 from getmodules.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         raise ConfigError("DIR is empty", hint="is a variable not set?")
     annotations = _annotations(options.annotation)
     client, base = client_of(options, console), base_of(options)
-    with progress.shown(options.progress, client, console) as shown:
+    with progress.open_progress(options.progress, client, console) as shown:
         pushed = client.push(
             options.directory,
             options.address,
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         )
     if pushed.dry_run and not console.quiet:
         console.labelled("note", "a dry run: nothing was published")
-    console.result(whole(pushed.pinned), _as_json(pushed))
+    console.result(harmless(pushed.pinned), _as_json(pushed))
     return 0
 
 
@@ -80,7 +80,7 @@ def _annotations(words: list[str]) -> dict[str, str]:
         if not equals:
             raise ConfigError("an --annotation has no value", hint="write --annotation KEY=VALUE")
         if key in found:
-            raise ConfigError(f"the annotation {whole(key)!r} is given twice")
+            raise ConfigError(f"the annotation {harmless(key)!r} is given twice")
         found[key] = value
     return found
 

@@ -1,4 +1,4 @@
-"""``getmodules remove``: a module out of a project."""
+"""``getmodules remove``: removes a module from a project."""
 
 from __future__ import annotations
 

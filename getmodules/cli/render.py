@@ -1,9 +1,9 @@
-"""The only place that prints: data on stdout, messages on stderr, and lines that are updated in between.
+"""The console, the only place that prints: data on stdout, messages on stderr, and lines that are updated in place.
 
-Data that cannot be written is an error, because somebody asked for it. Messages are a courtesy: where stderr is
-gone or full, the work goes on. Whatever is shown has been made harmless: no escape sequence reaches a terminal but our
-own colours and, where several lines are updated, the way back to the first of them. JSON is plain ASCII for the same
-reason, and because it then survives any locale.
+Data that cannot be written is an error, because it was asked for. Messages are a courtesy: if stderr is gone or full,
+the work goes on. All output is made harmless: the only escape sequences that reach a terminal are our own colours and,
+if several lines are updated, the way back to the first of them. JSON is plain ASCII for the same reason, and because
+that works in any locale.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class OutputError(GetModulesError):
 
 
 class ReaderGoneError(Exception):
-    """Whoever read our output has seen enough: ``getmodules detect - | head -1``."""
+    """The reader of our output has closed it: ``getmodules detect - | head -1``."""
 
 
 class Console:
-    """The streams of one call, and how to write to them. Any thread may."""
+    """The streams of one call. Any thread may write to them."""
 
     def __init__(
         self,
@@ -62,17 +62,17 @@ class Console:
 
     @property
     def stderr(self) -> TextIO | None:
-        """For a plugin's way to show progress, which writes by itself."""
+        """The stream for messages; for plugins that show progress themselves."""
         return self._stderr
 
     @property
     def animates(self) -> bool:
-        """Whether a line on stderr can be written over."""
+        """True if lines on stderr can be updated in place."""
         return _is_terminal(self._stderr) and self.environ.get("TERM") != "dumb"
 
     @property
     def width(self) -> int:
-        """Columns of the terminal that we write to; ``COLUMNS`` beats what it says."""
+        """The columns of the terminal; ``COLUMNS`` overrides them."""
         columns = self.environ.get("COLUMNS", "")
         if columns.isdecimal() and int(columns) > 0:
             return int(columns)
@@ -86,7 +86,7 @@ class Console:
 
     @property
     def height(self) -> int:
-        """Lines of the terminal that messages go to; ``LINES`` beats what it says."""
+        """The lines of the terminal that messages go to; ``LINES`` overrides them."""
         lines = self.environ.get("LINES", "")
         if lines.isdecimal() and int(lines) > 0:
             return int(lines)
@@ -98,7 +98,7 @@ class Console:
     # ------------------------------------------------------------------------------------------------ input
 
     def lines_of_stdin(self) -> Iterator[str]:
-        """The lines that are not blank, without their ends, as soon as each is there."""
+        """Yield the lines that are not blank, without their ends, as they arrive."""
         if self._stdin is None:
             raise ConfigError("standard input is closed, so no sources can be read from it")
         try:
@@ -109,12 +109,12 @@ class Console:
             raise ConfigError(f"cannot read standard input: {error.strerror}") from error
 
     @property
-    def asks(self) -> bool:
-        """Whether somebody is there who sees a question and can answer it."""
+    def can_ask(self) -> bool:
+        """True if the user can see and answer a question: stdin and stderr are a terminal."""
         return _is_terminal(self._stdin) and _is_terminal(self._stderr)
 
     def ask(self, question: str) -> str:
-        """The answer; only where :attr:`asks`."""
+        """Ask a question and return the answer; only if :attr:`can_ask`."""
         assert self._stdin is not None
         with self._guard:
             self.line("")
@@ -125,23 +125,23 @@ class Console:
         return answer.rstrip("\r\n")
 
     def ask_secretly(self, question: str) -> str:
-        """As :meth:`ask`, and the terminal does not show what is typed."""
+        """Ask like :meth:`ask`, without showing the answer on the terminal."""
         import getpass
         import warnings
 
         self.line("")
         with warnings.catch_warnings():
-            # It would go on, and show what is typed.
+            # Else getpass would go on, and show the answer.
             warnings.simplefilter("error", getpass.GetPassWarning)
             try:
                 return getpass.getpass(question, self._stderr)
             except (EOFError, OSError, UnicodeDecodeError, getpass.GetPassWarning):
                 pass
-        # Raised out here: those exceptions may carry what was typed.
+        # Raised here, without those exceptions, which may contain the answer.
         raise _no_answer()
 
     def secret_of_stdin(self) -> str:
-        """The one line that comes on standard input, without its end."""
+        """Return the one line of standard input, without its end."""
         if self._stdin is None:
             raise ConfigError("standard input is closed, so nothing can be read from it")
         try:
@@ -156,7 +156,7 @@ class Console:
     # ---------------------------------------------------------------------------------------------- output
 
     def data(self, text: str) -> None:
-        """One or more lines that somebody asked for."""
+        """Write data, one or more lines, to stdout."""
         with self._guard:
             self.line("")
             if self._stdout is None:
@@ -172,33 +172,33 @@ class Console:
                 raise OutputError(f"cannot write to standard output: {error.strerror}") from error
 
     def json_line(self, value: Mapping[str, object]) -> None:
-        """One JSON object on one line, its keys in the order in which they are documented."""
+        """Write a JSON object on one line, its keys in the order in which they are documented."""
         import json
 
         self.data(json.dumps(value))
 
     def result(self, text: str, fields: Mapping[str, object]) -> None:
-        """``text`` for people, or ``fields`` where JSON is wanted."""
+        """Write ``text``, or ``fields`` if JSON is wanted."""
         if self.json:
             self.json_line(fields)
         else:
             self.data(text)
 
     def message(self, text: str) -> None:
-        """One or more lines for people."""
+        """Write one or more lines for people to stderr."""
         with self._guard:
             self.line("")
             self._write_message(f"{text}\n")
 
     def labelled(self, label: str, text: str) -> None:
-        """``note: text``, each line of it made harmless."""
+        """Write a message such as ``note: text``, with each line made harmless."""
         from getmodules.util.redact import printable
 
         first, *more = [printable(line, _LONGEST_MESSAGE) for line in text.splitlines()] or [""]
-        self.message("\n".join((f"{self._painted(label)}: {first}", *(f"  {line}" for line in more))))
+        self.message("\n".join((f"{self._coloured(label)}: {first}", *(f"  {line}" for line in more))))
 
     def error(self, error: GetModulesError, about: str = "") -> None:
-        """For people. Programs get :meth:`GetModulesError.as_json` with :meth:`json_line`."""
+        """Write an error for people. Programs get :meth:`GetModulesError.as_json` with :meth:`json_line`."""
         lines = [f"{about}: {error.message}" if about else error.message]
         for name, value in (("address", error.address), ("hint", error.hint), ("code", error.code)):
             if value is not None:
@@ -206,11 +206,11 @@ class Console:
         self.labelled("error", "\n".join(lines))
 
     def line(self, text: str) -> None:
-        """Show ``text`` as the line that is written over; an empty one takes it away."""
+        """Show ``text`` as the line that is updated; an empty one removes it."""
         self.block((text,) if text else ())
 
     def block(self, lines: Sequence[str]) -> None:
-        """Show ``lines`` in the place of those that were shown last; none takes them away. Only where it animates."""
+        """Show ``lines`` in place of those that were shown last; none removes them. Only if :attr:`animates`."""
         with self._guard:
             before, now = self._block, tuple(lines)
             if now == before:
@@ -218,7 +218,7 @@ class Console:
             self._block = now
             if len(before) <= 1 and len(now) <= 1:
                 old, new = "".join(before), "".join(now)
-                # Overwritten with blanks, not erased: that needs no escape sequence, and works on every terminal.
+                # Overwritten with blanks, not erased: that works on every terminal, without an escape sequence.
                 blanks = " " * (cells(old) - cells(new))
                 self._write_message(f"\r{new}{blanks}" if new else f"\r{blanks}\r")
             else:
@@ -237,7 +237,7 @@ class Console:
             _abandon(self._stderr)
             self._stderr = None
 
-    def _painted(self, label: str) -> str:
+    def _coloured(self, label: str) -> str:
         if not self.animates or self.environ.get("NO_COLOR"):
             return label
         return f"\x1b[{_COLOURS[label]}m{label}\x1b[0m" if label in _COLOURS else label
@@ -252,7 +252,7 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 
 def _abandon(stream: TextIO) -> None:
-    """Let what is still in the buffer go nowhere: Python would try again at its end, and complain aloud."""
+    """Redirect a stream to the null device: Python would write its buffer again at the end, and complain."""
     try:
         descriptor = stream.fileno()
     except (OSError, ValueError):  # not a file of the process
@@ -265,8 +265,8 @@ def _abandon(stream: TextIO) -> None:
 # ------------------------------------------------------------------------------------------------- text
 
 
-def whole(text: str) -> str:
-    """``text`` made harmless, but not cut: for data."""
+def harmless(text: str) -> str:
+    """Make ``text`` printable without cutting it; for data."""
     from getmodules.util.redact import printable
 
     # Ten characters (\U0010ffff) are the longest escape.
@@ -274,7 +274,7 @@ def whole(text: str) -> str:
 
 
 def cells(text: str) -> int:
-    """How many columns ``text`` takes in a terminal."""
+    """Return the number of columns that ``text`` takes in a terminal."""
     if text.isascii():
         return len(text)
     import unicodedata

@@ -1,12 +1,12 @@
-"""``getmodules resolve``: what addresses mean today, pinned."""
+"""``getmodules resolve``: shows the pinned addresses that addresses mean today."""
 
 from __future__ import annotations
 
 import argparse
 
 from getmodules.cli.options import Parser, add_cache, add_headers, add_registry, add_work, base_of, client_of
-from getmodules.cli.render import Console, whole
-from getmodules.cli.sources import Answer, add_sources, for_each
+from getmodules.cli.render import Console, harmless
+from getmodules.cli.sources import SourceResult, add_sources, for_each
 
 _EPILOG = """\
 Each source is answered with its pinned address on a line of its own, which
@@ -42,9 +42,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     client, base = client_of(options, console), base_of(options)
     progress = notices(console)
 
-    def ask(source: str) -> Answer:
+    def ask(source: str) -> SourceResult:
         resolved = client.resolve(source, base=base, progress=progress)
         fields = {"source": resolved.source, "pinned": resolved.pinned, "id": resolved.id}
-        return Answer(whole(resolved.pinned), fields)
+        return SourceResult(harmless(resolved.pinned), fields)
 
     return for_each(options, console, ask)

@@ -1,4 +1,4 @@
-"""Several sources, one after the other: each has its line or its error, and the gravest error decides."""
+"""Commands over several sources: each has a result or an error, and the gravest error decides the exit code."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def add_sources(parser: Parser) -> None:
     )
 
 
-class Answer(NamedTuple):
-    """What a source comes to, for people and for programs."""
+class SourceResult(NamedTuple):
+    """The result for one source, as text and as fields of JSON."""
 
     text: str
     fields: Mapping[str, object]
 
 
-def for_each(options: argparse.Namespace, console: Console, ask: Callable[[str], Answer]) -> int:
-    """Print the answer to each source; the exit code of all of them."""
+def for_each(options: argparse.Namespace, console: Console, ask: Callable[[str], SourceResult]) -> int:
+    """Print the result of ``ask`` for each source; return the exit code of all of them."""
     errors = []
     for source in _sources(options.sources, console):
         interrupt.check()

@@ -1,11 +1,11 @@
-"""``getmodules tags``: what a repository has."""
+"""``getmodules tags``: lists the tags of a repository."""
 
 from __future__ import annotations
 
 import argparse
 
 from getmodules.cli.options import Parser, add_work, base_of, client_of
-from getmodules.cli.render import Console, whole
+from getmodules.cli.render import Console, harmless
 
 _EPILOG = """\
 Each tag has a line of its own, in the repository's order. Those that hold
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     client, base = client_of(options, console), base_of(options)
     tags = client.tags(options.address, base=base, progress=notices(console))
     if tags or console.json:
-        console.result("\n".join(map(whole, tags)), {"tags": list(tags)})
+        console.result("\n".join(map(harmless, tags)), {"tags": list(tags)})
     elif not console.quiet:
         console.labelled("note", "the repository has no tags")
     return 0

@@ -1,4 +1,4 @@
-"""``getmodules tree``: which modules come from which packages."""
+"""``getmodules tree``: shows which modules come from which packages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 
 from getmodules.cli.options import Parser, add_output
 from getmodules.cli.project import add_manifest, manifest_of
-from getmodules.cli.render import Console, whole
+from getmodules.cli.render import Console, harmless
 
 _EPILOG = """\
 From getmodules.lock alone: each package, and below it the modules that are
@@ -35,10 +35,10 @@ def parser() -> Parser:
 def run(options: argparse.Namespace, console: Console) -> int:
     from pathlib import Path
 
-    from getmodules.project.manifest import Place
+    from getmodules.project.manifest import ProjectFiles
     from getmodules.project.trees import read_tree
 
-    packages = read_tree(Place.at(Path(manifest_of(options))))
+    packages = read_tree(ProjectFiles.from_path(Path(manifest_of(options))))
     if console.json:
         shown = [
             {
@@ -56,12 +56,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
         return 0
     lines = []
     for package, modules in packages:
-        lines.append(whole(package.address))
+        lines.append(harmless(package.address))
         for number, module in enumerate(modules, 1):
             branch = "`--" if number == len(modules) else "|--"
             subdir = f" //{module.subdir}" if module.subdir else ""
             selected = f" {module.selected}" if module.selected else ""
-            lines.append(whole(f"{branch} {module.name}{selected}{subdir} in {module.dest}"))
+            lines.append(harmless(f"{branch} {module.name}{selected}{subdir} in {module.dest}"))
     if lines:
         console.data("\n".join(lines))
     return 0

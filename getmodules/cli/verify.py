@@ -1,4 +1,4 @@
-"""``getmodules verify``: what is on the disk against the lock."""
+"""``getmodules verify``: compares installed modules with the lock."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from getmodules.cli.options import Parser, client_of
 from getmodules.cli.project import add_project, manifest_of
-from getmodules.cli.render import Console, whole
+from getmodules.cli.render import Console, harmless
 from getmodules.errors import VerificationError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _as_json(module: VerifiedModule) -> dict[str, object]:
 def _as_lines(module: VerifiedModule) -> list[str]:
     files = _files(module.differences)
     if module.found is not None and module.found != module.h1 and not files:
-        # What was locked is not at hand, to compare file by file; it may be the lock that was edited.
+        # What is locked is not in the cache, to compare file by file; perhaps the lock was edited.
         files = [f"  locked    {module.h1}", f"  found     {module.found}"]
     return [f"{module.state:8}  {module.dest}", *files]
 
@@ -89,4 +89,4 @@ def _files(found: Differences | None) -> list[str]:
     if found is None:
         return []
     kinds = (("modified", found.modified), ("missing", found.missing), ("extra", found.extra))
-    return [f"  {what:8}  {whole(name)}" for what, names in kinds for name in names]
+    return [f"  {what:8}  {harmless(name)}" for what, names in kinds for name in names]

@@ -1,1 +1,1 @@
-"""What ``getmodules.toml`` and ``getmodules.lock`` mean: a project's modules, pinned, installed and verified."""
+"""Projects: the modules that ``getmodules.toml`` wants and ``getmodules.lock`` pins, installed and verified."""

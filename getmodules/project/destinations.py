@@ -1,8 +1,7 @@
-"""Where modules go once links are followed: no two to one place, and none into a directory that another one copies.
+"""Checks of destinations after links are followed: each is another one, and none lies in what another module copies.
 
-Nested destinations are seen in the manifest's text already; what is here only the file system knows. It is looked at
-before anything starts: a module that finds another one, or our own working directory, in what it copies has a hash
-that nobody sees again.
+Nested destinations are seen in the manifest's text already; these checks need the file system. They are made before
+anything starts: a module that copies another one, or our own working directory, has a hash that never comes again.
 """
 
 from __future__ import annotations
@@ -19,43 +18,49 @@ from getmodules.files.staging import Destination
 from getmodules.pipeline.detect import local_root
 from getmodules.project.lockfile import Lock
 from getmodules.project.manifest import Manifest, ModuleEntry
-from getmodules.project.names import LOCK_NAME, colliding, collision
-from getmodules.project.workspace import Bench
+from getmodules.project.names import LOCK_NAME, collision_error, find_collision
+from getmodules.project.workspace import Workspace
 from getmodules.util.redact import printable
 
 
-def check_manifest(manifest: Manifest, lock: Lock | None, fresh: Callable[[str], bool], bench: Bench) -> None:
-    """Raise where two modules are in each other's way. Most need no look: what is locked under a pin is no directory.
+def check_manifest(manifest: Manifest, lock: Lock | None, fresh: Callable[[str], bool], workspace: Workspace) -> None:
+    """Raise if two modules of the manifest are in each other's way.
 
-    ``fresh`` says of which modules the lock does not say what they are.
+    Most need no look: what is locked under a pin is not a directory. ``fresh`` returns whether a module is to be
+    looked up anew, so that the lock does not say what it is.
     """
     sources = {
         name: entry.source
         for name, entry in manifest.modules.items()
         if lock is None or fresh(name) or _is_directory(lock, name)
     }
-    _check({name: entry.dest for name, entry in manifest.modules.items()}, sources, bench.place.manifest.name, bench)
+    _check(
+        {name: entry.dest for name, entry in manifest.modules.items()},
+        sources,
+        workspace.files.manifest.name,
+        workspace,
+    )
 
 
-def check_lock(lock: Lock, bench: Bench) -> None:
-    """The same, for those who leave the manifest unread."""
+def check_lock(lock: Lock, workspace: Workspace) -> None:
+    """Raise if two modules of the lock are in each other's way; for work that leaves the manifest unread."""
     sources = {name: module.package for name, module in lock.modules.items() if _is_directory(lock, name)}
-    _check({name: module.dest for name, module in lock.modules.items()}, sources, LOCK_NAME, bench)
+    _check({name: module.dest for name, module in lock.modules.items()}, sources, LOCK_NAME, workspace)
 
 
 def _is_directory(lock: Lock, name: str) -> bool:
-    """Nothing pins one but its own hash."""
+    """Return whether the package is a directory: only its own hash pins one."""
     return lock.entry(name)[1].id.startswith("h1:")
 
 
-def _check(dests: Mapping[str, str], sources: Mapping[str, str], shown: str, bench: Bench) -> None:
-    copied = _copied(sources, bench)
-    if not copied and not _has_links(dests.values(), bench):
+def _check(dests: Mapping[str, str], sources: Mapping[str, str], shown: str, workspace: Workspace) -> None:
+    copied = _copied_directories(sources, workspace)
+    if not copied and not _has_links(dests.values(), workspace):
         return
-    real = {name: bench.real_dest(dest) for name, dest in dests.items()}
-    found = colliding((name, path.replace(os.sep, "/")) for name, path in real.items())
+    real = {name: workspace.real_dest(dest) for name, dest in dests.items()}
+    found = find_collision((name, path.replace(os.sep, "/")) for name, path in real.items())
     if found is not None:
-        raise collision(found, dests, shown)
+        raise collision_error(found, dests, shown)
     for name, path in real.items():
         for above in _with_parents(path):
             for other, pattern in copied.get(fold(above), ()):
@@ -67,20 +72,22 @@ def _check(dests: Mapping[str, str], sources: Mapping[str, str], shown: str, ben
                     )
 
 
-def _copied(sources: Mapping[str, str], bench: Bench) -> dict[str, list[tuple[str, str]]]:
-    """The directories of this machine that are sources, or that may be made so: each with the names of its modules, and
-    with what their addresses have behind it, from the first wildcard on."""
+def _copied_directories(sources: Mapping[str, str], workspace: Workspace) -> dict[str, list[tuple[str, str]]]:
+    """Return the local directories that are sources, or may become so.
+
+    Each comes with the names of its modules, and with the rest of their subdirectories from the first wildcard on.
+    """
     found: dict[str, list[tuple[str, str]]] = {}
     for name, source in sources.items():
         try:
-            address = bench.detect(source)
-            path = local_root(address.package, bench.means.catalog)
+            address = workspace.detect(source)
+            path = local_root(address.package, workspace.operation.catalog)
         except GetModulesError:
-            continue  # whoever fetches it will hear what is wrong with it
-        if path is not None and bench.means.catalog.getter(address.package.getter).local:
+            continue  # fetching it reports what is wrong with it
+        if path is not None and workspace.operation.catalog.getter(address.package.getter).local:
             start = plain_start(address.subdir)
             directory = path / start
-            if not os.path.isfile(directory):  # what is not there yet will be
+            if not os.path.isfile(directory):  # one that is absent may be made before it is copied
                 pattern = address.subdir[len(start) :].lstrip("/")
                 found.setdefault(fold(os.path.realpath(directory)), []).append((name, pattern))
     return found
@@ -90,10 +97,10 @@ def _below(path: str, above: str) -> str:
     return path[len(above) :].lstrip(os.sep).replace(os.sep, "/")
 
 
-def _has_links(dests: Iterable[str], bench: Bench) -> bool:
-    root = bench.real("")
+def _has_links(dests: Iterable[str], workspace: Workspace) -> bool:
+    root = workspace.real_path("")
     parents = {dest.rpartition("/")[0] for dest in dests}
-    return any(bench.real(parent) != os.path.join(root, *parent.split("/")) for parent in parents if parent)
+    return any(workspace.real_path(parent) != os.path.join(root, *parent.split("/")) for parent in parents if parent)
 
 
 def _with_parents(path: str) -> Iterator[str]:
@@ -101,12 +108,12 @@ def _with_parents(path: str) -> Iterator[str]:
     yield from map(str, Path(path).parents)
 
 
-def check_own(entry: ModuleEntry, address: ModuleAddress, bench: Bench) -> None:
-    """Raise where a module would lie in its own source, which fetching alone, into a directory of ours, cannot say."""
-    root = local_root(address.package, bench.means.catalog)
+def check_own(entry: ModuleEntry, address: ModuleAddress, workspace: Workspace) -> None:
+    """Raise if a module would lie in its own source: fetching it into a private directory would not notice."""
+    root = local_root(address.package, workspace.operation.catalog)
     if root is not None:
         try:
-            Destination.at(bench.place.directory / entry.dest, force=True, source_root=root).check_source()
+            Destination.at(workspace.files.directory / entry.dest, force=True, source_root=root).check_source()
         except GetModulesError as error:
             error.at(address.display())
             raise

@@ -1,9 +1,8 @@
-"""``add`` and ``remove``: one change of the manifest, with what that means for the lock.
+"""``add`` and ``remove``: one change of the manifest, and of the lock with it.
 
-Adds a module to the text of a manifest, or takes one out, and leaves every other character alone.
-
-No library that writes TOML: what is added is a table of its own at the end, what is taken out is such a table. What
-comes out is read again, and where it does not say exactly what it should, nothing is changed.
+A module is added to the text of the manifest, or removed from it, and every other character stays as it is. A library
+that writes TOML is not needed: a table is appended at the end, or such a table is removed. The edited text is parsed
+again, and unless it says exactly what it should, nothing is changed.
 """
 
 from __future__ import annotations
@@ -22,14 +21,69 @@ from getmodules.project.manifest import Manifest, parse_manifest
 from getmodules.project.names import check_name, check_source
 from getmodules.project.reports import LockReport
 from getmodules.project.toml import nearest_hint, read_marked, toml_string
-from getmodules.project.workspace import Bench, target_of, write_file
+from getmodules.project.workspace import Workspace, target_of, write_file
 from getmodules.util.values import field, valueclass
 
 _HEADER = re.compile(r"^[ \t]*\[")
 
 
+@valueclass(kw_only=False, frozen=False)
+class Addition:
+    """A module that ``add`` puts into the manifest and the lock."""
+
+    name: str
+    entry: Mapping[str, str]
+    _text: str = field(default="", init=False)
+
+    def edited(self, path: Path) -> Manifest:
+        """Return the manifest with the module in it, from what the file says now; nothing is written yet."""
+        mark, text = read_marked(path) or ("", "")
+        text = with_module(text, self.entry, self.name, path)
+        self._text = mark + text
+        return parse_manifest(text, path)
+
+    def settle(self, workspace: Workspace) -> LockReport:
+        """Write the lock, then the manifest: where locking fails, the manifest stays as it was."""
+        with workspace.exclusive():
+            manifest = workspace.manifest()
+            target_of(workspace.files.manifest)
+            report = lock_manifest(manifest, None, workspace)
+            if not report.failures:
+                write_file(workspace.files.manifest, self._text, workspace.operation.sweeper)
+            return report
+
+
+@valueclass(kw_only=False, frozen=False)
+class Removal:
+    """A module that ``remove`` takes out of the manifest and the lock."""
+
+    name: str
+    _text: str = field(default="", init=False)
+
+    def edited(self, path: Path) -> Manifest:
+        found = read_marked(path)
+        if found is None:
+            raise ConfigError(f"there is no {shown_path(path)}", hint="--manifest FILE names one that lies elsewhere")
+        mark, text = found
+        text = without_module(text, self.name, path)
+        self._text = mark + text
+        return parse_manifest(text, path)
+
+    def settle(self, workspace: Workspace) -> None:
+        with workspace.exclusive():
+            workspace.manifest()
+            target_of(workspace.files.manifest)
+            lock = workspace.lock()
+            if lock is not None and self.name in lock.modules:
+                workspace.write_lock(Lock.of(lock.entry(name) for name in lock.modules if name != self.name))
+            write_file(workspace.files.manifest, self._text, workspace.operation.sweeper)
+
+
+# ---------------------------------------------------------------------------------------------- the text of a manifest
+
+
 def with_module(text: str, entry: Mapping[str, str], name: str, path: Path) -> str:
-    """``text`` with ``[modules.NAME]`` at its end. ``entry`` holds ``source`` and what else is said of it."""
+    """Return ``text`` with ``[modules.NAME]`` at its end. ``entry`` holds ``source`` and the module's other keys."""
     check_name(name)
     check_source(entry["source"])
     before = _read(text, path)
@@ -42,11 +96,11 @@ def with_module(text: str, entry: Mapping[str, str], name: str, path: Path) -> s
     gap = "" if not text else end if text.endswith("\n") else 2 * end
     edited = f"{text}{gap}[modules.{name}]{end}{lines}"
     wanted = {**before, "modules": {**before.get("modules", {}), name: dict(entry)}}
-    return _proven(edited, wanted, path, f"add the table [modules.{name}] by hand")
+    return _check_edit(edited, wanted, path, f"add the table [modules.{name}] by hand")
 
 
 def without_module(text: str, name: str, path: Path) -> str:
-    """``text`` without ``[modules.NAME]`` and what belongs to that. Comments between tables stay."""
+    """Return ``text`` without the table ``[modules.NAME]``. Comments between tables stay."""
     before = _read(text, path)
     modules = before.get("modules", {})
     if name not in modules:
@@ -64,16 +118,16 @@ def without_module(text: str, name: str, path: Path) -> str:
         start -= 1
     wanted = dict(before)
     wanted["modules"] = {other: module for other, module in modules.items() if other != name}
-    return _proven("".join(lines[:start] + lines[end:]), wanted, path, by_hand)
+    return _check_edit("".join(lines[:start] + lines[end:]), wanted, path, by_hand)
 
 
 def _lines(text: str) -> list[str]:
-    """With their ends; only what TOML takes for one counts."""
+    """Split into lines with their ends, as TOML does: other separators do not count."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
 def _span(lines: list[str], name: str) -> tuple[int, int] | None:
-    """The lines from the header to the last one before the next header that is neither blank nor a comment."""
+    """Return the first and last line of a table: blank lines and comments at its end do not belong to it."""
     header = re.compile(rf"""[ \t]*\[[ \t]*modules[ \t]*\.[ \t]*(?:"{name}"|'{name}'|{name})[ \t]*\][ \t]*(?:#.*)?""")
     starts = [number for number, line in enumerate(lines) if header.fullmatch(line.rstrip("\r\n"))]
     if len(starts) != 1:
@@ -90,12 +144,13 @@ def _span(lines: list[str], name: str) -> tuple[int, int] | None:
 
 
 def _read(text: str, path: Path) -> dict[str, Any]:
-    """What the text says, once it is known to be a manifest."""
+    """Parse the text as TOML, after checking that it is a manifest."""
     parse_manifest(text, path)
     return tomllib.loads(text)
 
 
-def _proven(edited: str, wanted: dict[str, Any], path: Path, by_hand: str) -> str:
+def _check_edit(edited: str, wanted: dict[str, Any], path: Path, by_hand: str) -> str:
+    """Return ``edited`` if it is a manifest that says exactly what is ``wanted``; raise otherwise."""
     try:
         after = tomllib.loads(edited)
     except ValueError:
@@ -106,51 +161,3 @@ def _proven(edited: str, wanted: dict[str, Any], path: Path, by_hand: str) -> st
         raise ConfigError(f"{path.name} is written in a way that cannot be changed safely", hint=by_hand)
     parse_manifest(edited, path)
     return edited
-
-
-@valueclass(kw_only=False, frozen=False)
-class Addition:
-    name: str
-    entry: Mapping[str, str]
-    _text: str = field(default="", init=False)
-
-    def edited(self, path: Path) -> Manifest:
-        """The manifest as it is to be; nothing is written yet. What others made of it meanwhile is in it."""
-        mark, text = read_marked(path) or ("", "")
-        text = with_module(text, self.entry, self.name, path)
-        self._text = mark + text
-        return parse_manifest(text, path)
-
-    def settle(self, bench: Bench) -> LockReport:
-        """The lock first, since that is what can fail: a manifest is never left with a module that does not work."""
-        with bench.turn():
-            manifest = bench.manifest()
-            target_of(bench.place.manifest)
-            report = lock_manifest(manifest, None, bench)
-            if not report.failures:
-                write_file(bench.place.manifest, self._text, bench.means.sweeper)
-            return report
-
-
-@valueclass(kw_only=False, frozen=False)
-class Removal:
-    name: str
-    _text: str = field(default="", init=False)
-
-    def edited(self, path: Path) -> Manifest:
-        found = read_marked(path)
-        if found is None:
-            raise ConfigError(f"there is no {shown_path(path)}", hint="--manifest FILE names one that lies elsewhere")
-        mark, text = found
-        text = without_module(text, self.name, path)
-        self._text = mark + text
-        return parse_manifest(text, path)
-
-    def settle(self, bench: Bench) -> None:
-        with bench.turn():
-            bench.manifest()
-            target_of(bench.place.manifest)
-            lock = bench.lock()
-            if lock is not None and self.name in lock.modules:
-                bench.write_lock(Lock.of(lock.entry(name) for name in lock.modules if name != self.name))
-            write_file(bench.place.manifest, self._text, bench.means.sweeper)

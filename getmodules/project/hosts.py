@@ -1,4 +1,4 @@
-"""What a manifest says about hosts: how to reach them, whose token to show, and where to ask in their place."""
+"""Host settings of a manifest: how to reach hosts, which tokens they get, and their mirrors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.net.settings import NetSettings, shortest
 from getmodules.pipeline.settings import Settings
 from getmodules.project.names import MANIFEST_NAME
-from getmodules.project.toml import Table
+from getmodules.project.toml import TomlTable
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass
 
@@ -37,14 +37,14 @@ class Host:
 
     @property
     def own_variable(self) -> str:
-        """The variable in which every command looks for this host's token."""
+        """The environment variable in which every command looks for this host's token."""
         url = check_url(f"https://{self.name}")
         return TOKEN_PREFIX + variable_suffix(Origin("https", url.host, url.port or _DEFAULT_PORT))
 
 
 @valueclass
-class Surroundings:
-    """All that a manifest says about hosts. What the caller says by options and environment beats it."""
+class HostSettings:
+    """The tables ``[hosts]`` and ``[mirrors]`` of a manifest. Options and environment of the caller beat them."""
 
     hosts: tuple[Host, ...] = ()
     mirrors: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -52,8 +52,8 @@ class Surroundings:
     def __bool__(self) -> bool:
         return bool(self.hosts or self.mirrors)
 
-    def tell(self, environ: Mapping[str, str], progress: Progress) -> None:
-        """What a manifest that somebody else wrote decides is not to go unnoticed."""
+    def announce(self, environ: Mapping[str, str], progress: Progress) -> None:
+        """Tell the user what the manifest, which somebody else may have written, decides about tokens and TLS."""
         for host in self.hosts:
             if host.token_variable and environ.get(host.token_variable):
                 progress.notice(
@@ -67,6 +67,7 @@ class Surroundings:
         return replace(settings, network=self.network(settings.network), environ=self.environ(settings.environ))
 
     def network(self, settings: NetSettings) -> NetSettings:
+        """Return ``settings`` with those of the manifest added."""
         authorities = {shortest(host.name): os.fspath(host.ca_file) for host in self.hosts if host.ca_file}
         certificates = {shortest(host.name): host.client_certificate for host in self.hosts if host.client_certificate}
         return replace(
@@ -78,7 +79,7 @@ class Surroundings:
         )
 
     def environ(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """With the token of each host where it is looked for, unless one is there already."""
+        """Return ``environ`` with the token of each host in its own variable, unless that is set already."""
         tokens = {
             host.own_variable: environ[host.token_variable]
             for host in self.hosts
@@ -87,11 +88,11 @@ class Surroundings:
         return {**tokens, **environ}
 
 
-def hosts_from(table: Table, directory: Path) -> tuple[Host, ...]:
+def hosts_from(table: TomlTable, directory: Path) -> tuple[Host, ...]:
     return tuple(_host(name, below, directory) for name, below in table.entries())
 
 
-def _host(name: str, table: Table, directory: Path) -> Host:
+def _host(name: str, table: TomlTable, directory: Path) -> Host:
     try:
         url = check_url(f"https://{name}")
     except AddressError:
@@ -114,7 +115,7 @@ def _host(name: str, table: Table, directory: Path) -> Host:
     return host
 
 
-def _pair(certificate: str | None, key: str | None, table: Table, directory: Path) -> str | None:
+def _pair(certificate: str | None, key: str | None, table: TomlTable, directory: Path) -> str | None:
     if certificate is None:
         return None
     files = [_file(certificate, "client_cert", table, directory)]
@@ -125,11 +126,11 @@ def _pair(certificate: str | None, key: str | None, table: Table, directory: Pat
     return ",".join(map(os.fspath, files))
 
 
-def _file(text: str, key: str, table: Table, directory: Path) -> Path:
-    """Relative ones lie beside the manifest."""
+def _file(text: str, key: str, table: TomlTable, directory: Path) -> Path:
+    """Return the path of a file that can be read; relative ones lie beside the manifest."""
     path = directory / text
     try:
-        if not path.is_file():  # a fifo would be waited for
+        if not path.is_file():  # opening a fifo would block
             table.refuse(key, f"is not a file: {shown_path(path)}")
         with open(path, "rb"):
             return path
@@ -137,8 +138,8 @@ def _file(text: str, key: str, table: Table, directory: Path) -> Path:
         table.refuse(key, f"cannot be read: {shown_path(path)}: {getattr(error, 'strerror', error)}")
 
 
-def _check_variable(host: Host, table: Table) -> None:
-    """A manifest comes from whoever wrote the project: it is not to send just any secret to just any host."""
+def _check_variable(host: Host, table: TomlTable) -> None:
+    """Refuse variables that are not meant for this host: a manifest must not send any secret to any host."""
     name = host.token_variable
     if name is None:
         return
@@ -157,7 +158,7 @@ def _check_variable(host: Host, table: Table) -> None:
         table.refuse("token_variable", f"names {name}, which is the token of another host")
 
 
-def mirrors_from(table: Table) -> Mapping[str, str]:
+def mirrors_from(table: TomlTable) -> Mapping[str, str]:
     found = dict(table.strings())
     try:
         Mirrors.of(found)

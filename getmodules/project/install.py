@@ -1,7 +1,8 @@
-"""Brings the trees to what the lock says, and the lock to what the manifest says.
+"""``install``: bring the trees to what the lock says, and the lock to what the manifest says.
 
-From the lock where there is an entry, each package once; what is there already and matches is left alone, what was
-edited is never overwritten. Only when every module is in its place is the lock written.
+The steps: compare the manifest with the lock; bring the modules that the lock has; fetch the others and lock what came;
+write the lock, if nothing failed. A tree that is there already and matches is left alone; one that was edited is
+never overwritten.
 """
 
 from __future__ import annotations
@@ -16,13 +17,22 @@ from getmodules.api.model import Installed
 from getmodules.errors import DestinationExistsError, GetModulesError
 from getmodules.pipeline.batch import Failure, Job, Outcome, install_all
 from getmodules.project.destinations import check_lock, check_manifest
-from getmodules.project.lockfile import Lock, LockedModule, LockedPackage, needed_lock
+from getmodules.project.lockfile import Lock, LockedModule, LockedPackage, require_lock
 from getmodules.project.manifest import Manifest, ModuleEntry
-from getmodules.project.plan import Entry, Plan, compare, entry_of, fresh_job, locked_job, merged, strays
+from getmodules.project.plan import (
+    Entry,
+    Plan,
+    compare,
+    entry_of,
+    find_mismatched,
+    fresh_job,
+    locked_job,
+    merge_lock,
+)
 from getmodules.project.reports import Action, InstalledModule, InstallReport
-from getmodules.project.select import Target, targets
+from getmodules.project.select import Target, find_targets
 from getmodules.project.trees import MOVE_IT_AWAY, describe, h1_of, is_vacant, odd_kind
-from getmodules.project.workspace import Bench, chosen, private_directory
+from getmodules.project.workspace import Workspace, choose_modules, private_directory
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass
 
@@ -30,8 +40,8 @@ _MOVE_CHANGES: Final = "move your changes away, or replace the directory with --
 
 
 @valueclass
-class Wishes:
-    """How to install."""
+class InstallOptions:
+    """The options of one installation."""
 
     names: tuple[str, ...] = ()
     #: Refuse where manifest and lock differ, instead of bringing the lock up to date.
@@ -41,106 +51,156 @@ class Wishes:
     force: bool = False
 
 
-def install(wishes: Wishes, bench: Bench) -> InstallReport:
-    with bench.turn():
-        return _Installation(wishes, bench).run()
+def install(options: InstallOptions, workspace: Workspace) -> InstallReport:
+    """Install modules of a project, while no other run works in it."""
+    with workspace.exclusive():
+        installation = _Installation(options, workspace, _Results(workspace))
+        return installation.from_lock() if options.frozen else installation.from_manifest()
 
 
-@valueclass(kw_only=False, frozen=False)
+@valueclass(kw_only=False)
 class _Installation:
-    wishes: Wishes
-    bench: Bench
-    entries: dict[str, Entry] = field(default_factory=dict)
-    actions: dict[str, Action] = field(default_factory=dict)
-    failures: dict[str, GetModulesError] = field(default_factory=dict)
-    #: Of modules that are brought from the lock, what was known of their destinations before.
-    begun: dict[str, frozenset[str]] = field(default_factory=dict)
+    options: InstallOptions
+    workspace: Workspace
+    results: _Results
 
-    def run(self) -> InstallReport:
-        if self.wishes.frozen:
-            names = self._from_lock_alone(needed_lock(self.bench.place))
-            return self._report(names, written=False)
-        lock = self.bench.lock()
-        manifest = self.bench.manifest()
-        plan = compare(manifest, lock, strays(manifest, lock, self.bench))
-        if self.wishes.locked:
+    def from_lock(self) -> InstallReport:
+        lock = require_lock(self.workspace.files)
+        names = choose_modules(self.options.names, lock.modules)
+        self._install_locked({name: lock.entry(name) for name in names}, partial(check_lock, lock, self.workspace))
+        return self.results.report(names, lock_written=False)
+
+    def from_manifest(self) -> InstallReport:
+        lock = self.workspace.lock()
+        manifest = self.workspace.manifest()
+        plan = compare(manifest, lock, find_mismatched(manifest, lock, self.workspace))
+        if self.options.locked:
             plan.check()
-        names = chosen(self.wishes.names, manifest.modules)
+        names = choose_modules(self.options.names, manifest.modules)
         fresh = [manifest.modules[name] for name in names if plan.fresh(name)]
-        check = partial(check_manifest, manifest, lock, plan.fresh, self.bench)
+        check = partial(check_manifest, manifest, lock, plan.fresh, self.workspace)
         if fresh:
             check()
-        self._install_locked(lock, plan, manifest, names, check)
+        self._install_locked(_locked_entries(names, manifest, lock, plan), check)
         if fresh:
-            with private_directory(self.bench) as spare:
-                self._install_fresh(lock, fresh, spare)
-        self._remember()
-        written = not self.failures and not plan.in_step and self.bench.write_lock(merged(lock, self.entries, manifest))
-        return self._report(names, written=written)
+            self._install_fresh(fresh, lock)
+        written = False
+        if not self.results.failures and not plan.in_step:
+            written = self.workspace.write_lock(merge_lock(lock, self.results.entries, manifest))
+        return self.results.report(names, lock_written=written)
 
-    def _from_lock_alone(self, lock: Lock) -> tuple[str, ...]:
-        names = chosen(self.wishes.names, lock.modules)
-        self._bring({name: lock.entry(name) for name in names}, partial(check_lock, lock, self.bench))
-        return names
+    # ---------------------------------------------------------------------------------- modules that are locked
 
-    # ------------------------------------------------------------------------------------------ from the lock
-
-    def _install_locked(
-        self, lock: Lock | None, plan: Plan, manifest: Manifest, names: Iterable[str], check: Callable[[], None]
-    ) -> None:
-        wanted: dict[str, Entry] = {}
-        for name in names:
-            if lock is not None and not plan.fresh(name):
-                module, package = lock.entry(name)
-                wanted[name] = replace(module, dest=manifest.modules[name].dest), package
-        self._bring(wanted, check)
-
-    def _bring(self, entries: Mapping[str, Entry], check: Callable[[], None]) -> None:
-        """``check`` is for whoever has something to do: most runs find everything in its place."""
-        known = self.bench.state.installed()
-        jobs: list[Job] = []
-        for name, (module, package) in entries.items():
-            self.bench.checkpoint()
-            try:
-                job = self._job(module, package, known)
-            except GetModulesError as error:
-                self.failures[name] = error
-                continue
-            self.entries[name] = module, package
-            if job is None:
-                self.actions[name] = Action.UNCHANGED
-            else:
-                jobs.append(job)
-                self.begun[name] = frozenset() if is_vacant(job.dest) else known.get(module.dest, frozenset())
+    def _install_locked(self, entries: Mapping[str, Entry], check: Callable[[], None]) -> None:
+        """Bring exactly what is locked. ``check`` is called before the first change: most runs have nothing to do."""
+        jobs = self._locked_jobs(entries)
         if jobs:
             check()
-            self._expect()
+            self.results.remember_expected_trees()
         try:
-            self._collect(install_all(jobs, self.bench.means, self.bench.pace))
+            self.results.add(install_all(jobs, self.workspace.operation, self.workspace.pace))
         finally:
-            self._remember()
+            self.results.remember_trees()
 
-    def _job(self, module: LockedModule, package: LockedPackage, known: Mapping[str, frozenset[str]]) -> Job | None:
-        """``None`` where what is locked is there already."""
-        dest = self._dest(module.dest)
+    def _locked_jobs(self, entries: Mapping[str, Entry]) -> list[Job]:
+        known = self.workspace.state.installed()
+        jobs: list[Job] = []
+        for name, (module, package) in entries.items():
+            self.workspace.checkpoint()
+            ours = known.get(module.dest, frozenset[str]())
+            try:
+                job = self._locked_job(module, package, ours)
+            except GetModulesError as error:
+                self.results.failures[name] = error
+                continue
+            self.results.entries[name] = module, package
+            if job is None:
+                self.results.actions[name] = Action.UNCHANGED
+            else:
+                jobs.append(job)
+                self.results.replaced[name] = frozenset() if is_vacant(job.dest) else ours
+        return jobs
+
+    def _locked_job(self, module: LockedModule, package: LockedPackage, ours: frozenset[str]) -> Job | None:
+        """Return the job that brings ``module``, or None where what is locked is there already.
+
+        ``ours`` are the hashes of trees that we installed at its destination, which may therefore be replaced.
+        """
+        dest = self._swept_dest(module.dest)
         if is_vacant(dest):
-            return locked_job(module, package, self.bench, dest)
+            return locked_job(module, package, self.workspace, dest)
         found = h1_of(dest)
         if found == module.h1:
             return None
-        ours = known.get(module.dest, frozenset[str]())
-        if not self.wishes.force and found not in ours:
-            raise self._edited(module, package, dest)
-        return self._replacing(locked_job(module, package, self.bench, dest, force=True), ours)
+        if not self.options.force and found not in ours:
+            raise _edited_error(module, package, dest, self.workspace)
+        return self._replacing(locked_job(module, package, self.workspace, dest, force=True), ours)
 
-    def _dest(self, dest: str) -> Path:
-        """Where a module goes; what a killed run left beside it goes, whether or not anything is to be done there."""
-        path = self.bench.dest(dest)
-        self.bench.means.sweeper.sweep(path.parent)
+    # ------------------------------------------------------------------------------ modules that are new or edited
+
+    def _install_fresh(self, entries: Iterable[ModuleEntry], lock: Lock | None) -> None:
+        """Install what the manifest says, and write down what came."""
+        with private_directory(self.workspace) as spare:
+            targets = find_targets(entries, self.workspace)
+            self.results.fail(targets.failures)
+            jobs = self._fresh_jobs(targets.done, lock, spare)
+            outcome = install_all(list(jobs.values()), self.workspace.operation, self.workspace.pace)
+            self.results.add(outcome)
+            for name, installed in outcome.done.items():
+                self.results.entries[name] = entry_of(targets.done[name], installed, self.workspace)
+            for name in outcome.done:
+                if jobs[name].dest.is_relative_to(spare):
+                    self._compare_with_destination(name)
+        self.results.remember_trees()
+
+    def _fresh_jobs(self, targets: Mapping[str, Target], lock: Lock | None, spare: Path) -> dict[str, Job]:
+        known = self.workspace.state.installed()
+        old = {} if lock is None else {name: module.h1 for name, module in lock.modules.items()}
+        jobs: dict[str, Job] = {}
+        for name, target in targets.items():
+            ours = known.get(target.entry.dest, frozenset()) | {old.get(name)} - {None}
+            try:
+                jobs[name] = self._fresh_job(target, ours, spare)
+            except GetModulesError as error:
+                self.results.failures[name] = error
+        return jobs
+
+    def _fresh_job(self, target: Target, ours: frozenset[str | None], spare: Path) -> Job:
+        dest = self._swept_dest(target.entry.dest)
+        if self.options.force or is_vacant(dest):
+            return fresh_job(target, dest, force=self.options.force)
+        if h1_of(dest) in ours:
+            return self._replacing(fresh_job(target, dest, force=True), ours)
+        # Perhaps it is just what we are about to install: a run that was killed, or trees in version control.
+        return fresh_job(target, spare / target.entry.name)
+
+    def _compare_with_destination(self, name: str) -> None:
+        """Judge a module that was fetched aside, since its destination was not empty and not known to be ours."""
+        module, _ = self.results.entries[name]
+        self.results.actions[name] = Action.UNCHANGED
+        dest = self.workspace.dest(module.dest)
+        if h1_of(dest) != module.h1:
+            ways = "or move it away" if odd_kind(dest) else "move the directory away, or replace it with --force"
+            self.results.failures[name] = DestinationExistsError(
+                f"{module.dest} exists, and is not what {name} is", hint=f"choose another dest, {ways}"
+            )
+
+    # ------------------------------------------------------------------------------------------- destinations
+
+    def _swept_dest(self, dest: str) -> Path:
+        """Return the path of a destination, after removing what a killed run left beside it.
+
+        That is removed whether or not anything is to be installed there.
+        """
+        path = self.workspace.dest(dest)
+        self.workspace.operation.sweeper.sweep(path.parent)
         return path
 
     def _replacing(self, job: Job, ours: Collection[str | None]) -> Job:
-        """Fetching may take minutes, in which somebody may begin to work in there."""
+        """Return ``job`` with a check, just before it replaces its destination, that the tree there is still ours.
+
+        Fetching may take minutes, in which somebody may begin to work in there.
+        """
 
         def check() -> None:
             if not is_vacant(job.dest) and h1_of(job.dest) not in ours:
@@ -148,92 +208,80 @@ class _Installation:
                     f"{printable(str(job.dest), 1000)} was edited while the module was fetched", hint=_MOVE_CHANGES
                 )
 
-        return job if self.wishes.force else replace(job, guard=check)
+        return job if self.options.force else replace(job, guard=check)
 
-    def _edited(self, module: LockedModule, package: LockedPackage, dest: Path) -> DestinationExistsError:
-        kind = odd_kind(dest)
-        if kind is not None:
-            return DestinationExistsError(f"{module.dest} is {kind}", hint=MOVE_IT_AWAY)
-        return DestinationExistsError(
-            f"{module.dest} is not what was installed there{describe(module, package, dest, self.bench)}",
-            hint=_MOVE_CHANGES,
-        )
 
-    # ------------------------------------------------------------------------------------------------- anew
+def _locked_entries(names: Iterable[str], manifest: Manifest, lock: Lock | None, plan: Plan) -> dict[str, Entry]:
+    """The lock's entries for ``names``, without those that are to be looked up anew, at the manifest's destinations."""
+    entries: dict[str, Entry] = {}
+    for name in names:
+        if lock is not None and not plan.fresh(name):
+            module, package = lock.entry(name)
+            entries[name] = replace(module, dest=manifest.modules[name].dest), package
+    return entries
 
-    def _install_fresh(self, lock: Lock | None, fresh: Iterable[ModuleEntry], spare: Path) -> None:
-        asked = targets(fresh, self.bench)
-        self.failures |= {failure.module: failure.error for failure in asked.failures}
-        known = self.bench.state.installed()
-        old = {} if lock is None else {name: module.h1 for name, module in lock.modules.items()}
-        jobs = {}
-        for name, target in asked.done.items():
-            try:
-                ours = known.get(target.entry.dest, frozenset()) | {old.get(name)} - {None}
-                jobs[name] = self._fresh_job(target, ours, spare)
-            except GetModulesError as error:
-                self.failures[name] = error
-        outcome = install_all(list(jobs.values()), self.bench.means, self.bench.pace)
-        self._write_down(asked.done, outcome)
-        for name in outcome.done:
-            if jobs[name].dest.is_relative_to(spare):
-                self._compare_with_what_is_there(name)
 
-    def _fresh_job(self, target: Target, ours: frozenset[str | None], spare: Path) -> Job:
-        dest = self._dest(target.entry.dest)
-        if self.wishes.force or is_vacant(dest):
-            return fresh_job(target, dest, force=self.wishes.force)
-        if h1_of(dest) in ours:
-            return self._replacing(fresh_job(target, dest, force=True), ours)
-        # Perhaps it is just what we are about to install: a run that was killed, or trees in version control.
-        return fresh_job(target, spare / target.entry.name)
+def _edited_error(
+    module: LockedModule, package: LockedPackage, dest: Path, workspace: Workspace
+) -> DestinationExistsError:
+    kind = odd_kind(dest)
+    if kind is not None:
+        return DestinationExistsError(f"{module.dest} is {kind}", hint=MOVE_IT_AWAY)
+    return DestinationExistsError(
+        f"{module.dest} is not what was installed there{describe(module, package, dest, workspace)}",
+        hint=_MOVE_CHANGES,
+    )
 
-    def _write_down(self, asked: Mapping[str, Target], outcome: Outcome[Installed]) -> None:
-        self._collect(outcome)
-        for name, installed in outcome.done.items():
-            self.entries[name] = entry_of(asked[name], installed, self.bench)
 
-    def _compare_with_what_is_there(self, name: str) -> None:
-        module, _ = self.entries[name]
-        self.actions[name] = Action.UNCHANGED
-        dest = self.bench.dest(module.dest)
-        if h1_of(dest) != module.h1:
-            ways = "or move it away" if odd_kind(dest) else "move the directory away, or replace it with --force"
-            self.failures[name] = DestinationExistsError(
-                f"{module.dest} exists, and is not what {name} is", hint=f"choose another dest, {ways}"
-            )
+@valueclass(kw_only=False, frozen=False)
+class _Results:
+    """The results of an installation so far, by module.
 
-    # ------------------------------------------------------------------------------------------------ the end
+    Its report follows from them, and so does what this checkout remembers of its trees.
+    """
 
-    def _collect(self, outcome: Outcome[Installed]) -> None:
+    workspace: Workspace
+    entries: dict[str, Entry] = field(default_factory=dict)
+    actions: dict[str, Action] = field(default_factory=dict)
+    failures: dict[str, GetModulesError] = field(default_factory=dict)
+    #: For modules that are brought from the lock, the hashes that our earlier trees at their destinations may have.
+    replaced: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def add(self, outcome: Outcome[Installed]) -> None:
         self.actions |= dict.fromkeys(outcome.done, Action.INSTALLED)
-        self.failures |= {failure.module: failure.error for failure in outcome.failures}
+        self.fail(outcome.failures)
 
-    def _expect(self) -> None:
-        """Whatever ends this run, the next one knows what it has put where: the lock says it before it is done."""
-        trees = {self.entries[name][0].dest: self._h1(name) | before for name, before in self.begun.items()}
-        self.bench.state.remember(self._in_place() | trees, matters=False)
+    def fail(self, failures: Iterable[Failure]) -> None:
+        self.failures |= {failure.module: failure.error for failure in failures}
 
-    def _remember(self) -> None:
-        trees = self._in_place()
-        for name, before in self.begun.items():
+    def remember_expected_trees(self) -> None:
+        """Write down which trees this run may install, before it does: a run that is killed can write nothing more."""
+        trees = {self.entries[name][0].dest: self._h1(name) | before for name, before in self.replaced.items()}
+        self.workspace.state.remember(self._trees_in_place() | trees, matters=False)
+
+    def remember_trees(self) -> None:
+        """Write down which trees are in place, and which may be."""
+        trees = self._trees_in_place()
+        for name, before in self.replaced.items():
             dest = self.entries[name][0].dest
-            # Of one that was interrupted nobody knows whether it has come, except where nothing is.
-            if dest not in trees and (name in self.failures or not os.path.lexists(self.bench.place.directory / dest)):
+            # Whether one that was interrupted has come is unknown, except where nothing is there.
+            if dest not in trees and (
+                name in self.failures or not os.path.lexists(self.workspace.files.directory / dest)
+            ):
                 trees[dest] = before
-        self.bench.state.remember(trees, matters=Action.INSTALLED in self.actions.values())
+        self.workspace.state.remember(trees, matters=Action.INSTALLED in self.actions.values())
 
-    def _in_place(self) -> dict[str, frozenset[str]]:
+    def _trees_in_place(self) -> dict[str, frozenset[str]]:
         return {self.entries[name][0].dest: self._h1(name) for name in self.actions if name not in self.failures}
 
     def _h1(self, name: str) -> frozenset[str]:
         return frozenset({self.entries[name][0].h1})
 
-    def _report(self, names: Iterable[str], *, written: bool) -> InstallReport:
+    def report(self, names: Iterable[str], *, lock_written: bool) -> InstallReport:
         modules = tuple(
             InstalledModule.of(*self.entries[name], action=self.actions[name])
             for name in names
             if name in self.actions and name not in self.failures
         )
         failures = tuple(Failure(module=name, error=self.failures[name]) for name in names if name in self.failures)
-        return InstallReport(modules=modules, failures=failures, locked=written)
+        return InstallReport(modules=modules, failures=failures, locked=lock_written)

@@ -1,9 +1,8 @@
-"""``lock``: what every module of the manifest is today, written down; and ``lock --check``: does that still hold?
+"""``lock`` pins every module of the manifest, and ``lock --check`` compares the pins with what sources bring today.
 
 What is locked stays locked. An entry changes when the manifest's source, version or expect was edited, or when it is
-upgraded; and only after its package was fetched and has passed every gate.
-
-What modules are today: by fetching them into a directory that nobody sees, or by asking alone where that will do.
+upgraded; and only after its package was fetched, into a private directory, and has passed every gate. A check asks
+for identities alone, and fetches only where that does not suffice.
 """
 
 from __future__ import annotations
@@ -16,47 +15,143 @@ from getmodules.pipeline.spool import OWN_ALGORITHM
 from getmodules.project.destinations import check_manifest
 from getmodules.project.lockfile import Lock, LockedPackage
 from getmodules.project.manifest import Manifest
-from getmodules.project.plan import Entry, Plan, compare, entry_of, fresh_job, merged, strays
+from getmodules.project.plan import Entry, Plan, compare, entry_of, find_mismatched, fresh_job, merge_lock
 from getmodules.project.reports import Change, CheckReport, LockedReport, LockReport, Moved
-from getmodules.project.select import Target, as_locked, targets
-from getmodules.project.workspace import Bench, chosen, private_directory
+from getmodules.project.select import Target, find_targets, locked_target
+from getmodules.project.workspace import Workspace, choose_modules, private_directory
 from getmodules.util.digest import Digest
 from getmodules.util.values import replace, valueclass
 
 _NO_IDENTITY = "fetch/no-identity"
 
 
-def fetched(wanted: Mapping[str, Target], bench: Bench) -> Outcome[Entry]:
-    """Each target as the lock has it: fetched, verified, hashed, and thrown away."""
+@valueclass(kw_only=False)
+class Upgrade:
+    """The locked entries that are looked up anew: those of these names, or all of them without any."""
+
+    names: tuple[str, ...] = ()
+
+
+def lock(upgrade: Upgrade | None, workspace: Workspace) -> LockReport:
+    """Bring the lock up to date, while no other run works in the project."""
+    with workspace.exclusive():
+        return lock_manifest(workspace.manifest(), upgrade, workspace)
+
+
+def lock_manifest(manifest: Manifest, upgrade: Upgrade | None, workspace: Workspace) -> LockReport:
+    """Bring the lock up to date with ``manifest``; nothing is written if a module fails."""
+    before = workspace.lock()
+    plan = compare(manifest, before, find_mismatched(manifest, before, workspace))
+    check_manifest(manifest, before, plan.fresh, workspace)
+    renewed = frozenset() if upgrade is None else frozenset(choose_modules(upgrade.names, manifest.modules))
+    wanted = find_targets(
+        [entry for name, entry in manifest.modules.items() if plan.fresh(name) or name in renewed], workspace
+    )
+    found = fetch_entries(wanted.done, workspace)
+    failures = (*wanted.failures, *found.failures)
+    if failures:
+        return LockReport(failures=failures)
+    after = merge_lock(before, found.done, manifest)
+    return LockReport(modules=tuple(_changes(before or Lock(), after)), written=workspace.write_lock(after))
+
+
+def _changes(before: Lock, after: Lock) -> Iterator[LockedReport]:
+    for name in sorted(before.modules.keys() | after.modules.keys()):
+        if name not in after.modules:
+            yield _reported(Change.REMOVED, before.entry(name))
+        elif name not in before.modules:
+            yield _reported(Change.NEW, after.entry(name))
+        else:
+            same = _without_package_hash(before.entry(name)) == _without_package_hash(after.entry(name))
+            yield _reported(Change.UNCHANGED if same else Change.CHANGED, after.entry(name))
+
+
+def _without_package_hash(entry: Entry) -> Entry:
+    """Return the entry without the hash of the whole package, which may come from another module."""
+    module, package = entry
+    return module, replace(package, package_h1=None)
+
+
+def _reported(change: Change, entry: Entry) -> LockedReport:
+    module, package = entry
+    return LockedReport.of(module, package, change=change, selected=module.selected)
+
+
+# ------------------------------------------------------------------------------------------------------------ checking
+
+
+def check(workspace: Workspace) -> CheckReport:
+    """Compare the lock with the manifest and with what the sources bring today; write nothing."""
+    manifest, before = workspace.manifest(), workspace.lock()
+    plan = compare(manifest, before, find_mismatched(manifest, before, workspace))
+    if before is None:
+        return CheckReport(stale=plan.reasons)
+    now = resolve_locked(manifest, plan, before, workspace)
+    moved = tuple(
+        Moved(name=name, source=manifest.modules[name].source, locked=before.entry(name)[1].id, now=identity)
+        for name, identity in now.done.items()
+        if identity != before.entry(name)[1].id
+    )
+    return CheckReport(stale=plan.reasons, moved=moved, failures=now.failures)
+
+
+def resolve_locked(manifest: Manifest, plan: Plan, before: Lock, workspace: Workspace) -> Outcome[str]:
+    """Return the id that each locked module has today; a version means the tag that was selected for the lock."""
+    wanted: dict[str, Target] = {}
+    failures: list[Failure] = []
+    for name, entry in manifest.modules.items():
+        if plan.fresh(name):
+            continue
+        target = locked_target(entry, before.modules[name].selected, workspace)
+        if isinstance(target, Failure):
+            failures.append(target)
+        else:
+            wanted[name] = target
+    found = current_identities(wanted, {name: before.entry(name)[1] for name in wanted}, workspace)
+    return replace(found, failures=(*failures, *found.failures))
+
+
+# ---------------------------------------------------------------------------------------------- what modules are today
+
+
+def fetch_entries(wanted: Mapping[str, Target], workspace: Workspace) -> Outcome[Entry]:
+    """Return the lock entry of each target, which is fetched, verified and hashed, and not kept."""
     if not wanted:
         return Outcome()
-    with private_directory(bench) as spare:
+    with private_directory(workspace) as spare:
         jobs = [fresh_job(target, spare / name) for name, target in wanted.items()]
-        outcome = install_all(jobs, bench.means, bench.pace)
+        outcome = install_all(jobs, workspace.operation, workspace.pace)
     done: dict[str, Entry] = {}
     failures = list(outcome.failures)
     for name, installed in outcome.done.items():
         try:
-            done[name] = entry_of(wanted[name], installed, bench)
+            done[name] = entry_of(wanted[name], installed, workspace)
         except GetModulesError as error:
             failures.append(Failure(module=name, error=error))
     return Outcome(done=done, failures=tuple(failures))
 
 
-def identities(wanted: Mapping[str, Target], locked: Mapping[str, LockedPackage], bench: Bench) -> Outcome[str]:
-    """The id that each target has today. It is fetched where nothing less tells."""
-    asked = resolve_all({name: (t.entry.source, t.address) for name, t in wanted.items()}, bench.means, bench.pace)
+def current_identities(
+    wanted: Mapping[str, Target], locked: Mapping[str, LockedPackage], workspace: Workspace
+) -> Outcome[str]:
+    """Return the id that each target has today, fetching those whose identity cannot be asked for."""
+    asked = resolve_all(
+        {name: (t.entry.source, t.address) for name, t in wanted.items()}, workspace.operation, workspace.pace
+    )
     done = {name: resolved.id for name, resolved in asked.done.items()}
     unclear = [failure.module for failure in asked.failures if failure.error.code == _NO_IDENTITY]
     unclear += [name for name, identity in done.items() if _is_another_digest(identity, locked[name])]
-    looked_at = fetched({name: wanted[name] for name in unclear}, bench)
+    looked_at = fetch_entries({name: wanted[name] for name in unclear}, workspace)
     done |= {name: package.id for name, (_, package) in looked_at.done.items()}
     failures = [failure for failure in asked.failures if failure.module not in unclear]
     return Outcome(done=done, failures=tuple(_in_order(wanted, [*failures, *looked_at.failures])))
 
 
 def _is_another_digest(identity: str, package: LockedPackage) -> bool:
-    """A checksum that the address names pins as well, but says nothing to compare our own digest with."""
+    """Return whether an identity is a digest of another algorithm than the lock's, and cannot be compared with it.
+
+    It comes from a checksum in the address.
+    """
     if package.id != package.archive:
         return False
     try:
@@ -68,85 +163,3 @@ def _is_another_digest(identity: str, package: LockedPackage) -> bool:
 def _in_order(names: Iterable[str], failures: list[Failure]) -> list[Failure]:
     places = {name: place for place, name in enumerate(names)}
     return sorted(failures, key=lambda failure: places[failure.module])
-
-
-@valueclass(kw_only=False)
-class Upgrade:
-    """Which locked entries are looked up anew: those of these names, and without any, all."""
-
-    names: tuple[str, ...] = ()
-
-
-def lock(upgrade: Upgrade | None, bench: Bench) -> LockReport:
-    with bench.turn():
-        return lock_manifest(bench.manifest(), upgrade, bench)
-
-
-def lock_manifest(manifest: Manifest, upgrade: Upgrade | None, bench: Bench) -> LockReport:
-    before = bench.lock()
-    plan = compare(manifest, before, strays(manifest, before, bench))
-    check_manifest(manifest, before, plan.fresh, bench)
-    renewed = frozenset() if upgrade is None else frozenset(chosen(upgrade.names, manifest.modules))
-    wanted = targets([entry for name, entry in manifest.modules.items() if plan.fresh(name) or name in renewed], bench)
-    found = fetched(wanted.done, bench)
-    failures = (*wanted.failures, *found.failures)
-    if failures:
-        return LockReport(failures=failures)
-    after = merged(before, found.done, manifest)
-    return LockReport(modules=tuple(_changes(before or Lock(), after)), written=bench.write_lock(after))
-
-
-def _changes(before: Lock, after: Lock) -> Iterator[LockedReport]:
-    for name in sorted(before.modules.keys() | after.modules.keys()):
-        if name not in after.modules:
-            yield _reported(Change.REMOVED, before.entry(name))
-        elif name not in before.modules:
-            yield _reported(Change.NEW, after.entry(name))
-        else:
-            same = _own(before.entry(name)) == _own(after.entry(name))
-            yield _reported(Change.UNCHANGED if same else Change.CHANGED, after.entry(name))
-
-
-def _own(entry: Entry) -> Entry:
-    """Without what the lock has learned of its package through another module."""
-    module, package = entry
-    return module, replace(package, package_h1=None)
-
-
-def _reported(change: Change, entry: Entry) -> LockedReport:
-    module, package = entry
-    return LockedReport.of(module, package, change=change, selected=module.selected)
-
-
-# --------------------------------------------------------------------------------------------------- checking
-
-
-def check(bench: Bench) -> CheckReport:
-    """Nothing is written. What has no identity that is had cheaply is fetched for it."""
-    manifest, before = bench.manifest(), bench.lock()
-    plan = compare(manifest, before, strays(manifest, before, bench))
-    if before is None:
-        return CheckReport(stale=plan.reasons)
-    now = current(manifest, plan, before, bench)
-    moved = tuple(
-        Moved(name=name, source=manifest.modules[name].source, locked=before.entry(name)[1].id, now=identity)
-        for name, identity in now.done.items()
-        if identity != before.entry(name)[1].id
-    )
-    return CheckReport(stale=plan.reasons, moved=moved, failures=now.failures)
-
-
-def current(manifest: Manifest, plan: Plan, before: Lock, bench: Bench) -> Outcome[str]:
-    """By module that is in step, the id of what its source brings today; of a version, the tag that was selected."""
-    wanted: dict[str, Target] = {}
-    failures: list[Failure] = []
-    for name, entry in manifest.modules.items():
-        if plan.fresh(name):
-            continue
-        target = as_locked(entry, before.modules[name].selected, bench)
-        if isinstance(target, Failure):
-            failures.append(target)
-        else:
-            wanted[name] = target
-    found = identities(wanted, {name: before.entry(name)[1] for name in wanted}, bench)
-    return replace(found, failures=(*failures, *found.failures))

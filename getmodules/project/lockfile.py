@@ -1,4 +1,4 @@
-"""``getmodules.lock``: what every module is, to the byte. Read strictly, and written so that diffs are small.
+"""The lock file, ``getmodules.lock``: reads it strictly, and writes it so that diffs are small.
 
 ::
 
@@ -19,8 +19,8 @@
     dest = "modules/vpc"
     h1 = "h1:…"
 
-A package is what is fetched, a module what is installed of it. Entries are sorted, nothing in it depends on the
-machine or the time, and what did not change is written as it was.
+A package is what is fetched, a module what is installed of it. Entries are sorted, the text depends neither on the
+machine nor on the time, and what did not change is written as it was.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from typing import TypeVar
 from getmodules.archive.names import member_path
 from getmodules.errors import ConfigError, LockStaleError, UnsafeContentError
 from getmodules.files.durable import shown_path
-from getmodules.project.manifest import Place, check_constraint, check_expectation
-from getmodules.project.names import check_dest, check_name, check_source, colliding
-from getmodules.project.toml import Table, parse, read_text, toml_string
+from getmodules.project.manifest import ProjectFiles, check_constraint, check_expectation
+from getmodules.project.names import check_dest, check_name, check_source, find_collision
+from getmodules.project.toml import TomlTable, parse, read_text, toml_string
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass
@@ -53,12 +53,12 @@ _UNMERGED = "git checkout --ours getmodules.lock, or --theirs; then getmodules l
 
 @valueclass
 class LockedPackage:
-    """What is fetched. ``address`` is pinned; that of a directory, which nothing pins, is as it was written."""
+    """A package in the lock. ``address`` is pinned; that of a directory, which nothing pins, is as it was written."""
 
     address: str
     id: str
     getter: str
-    #: sha256 of the archive's bytes, and how many they are; where it is one.
+    #: The sha256 of the archive's bytes and their number, if the package is an archive.
     archive: str | None = None
     size: int | None = None
     package_h1: str | None = None
@@ -66,7 +66,7 @@ class LockedPackage:
 
 @valueclass
 class LockedModule:
-    """What is installed: ``source``, ``version``, ``expect`` and ``dest`` as the manifest has them."""
+    """A module in the lock; ``source``, ``version``, ``expect`` and ``dest`` are as the manifest has them."""
 
     name: str
     source: str
@@ -76,21 +76,23 @@ class LockedModule:
     h1: str
     subdir: str = ""
     version: str | None = None
-    #: Which tag was the newest that ``version`` allows.
+    #: The newest tag that ``version`` allowed.
     selected: str | None = None
     expect: str | None = None
 
 
 @valueclass(kw_only=False)
 class Lock:
+    """The content of a lock: packages by address, and modules by name."""
+
     packages: Mapping[str, LockedPackage] = field(default_factory=dict, hash=False)
     modules: Mapping[str, LockedModule] = field(default_factory=dict, hash=False)
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[LockedModule, LockedPackage]]) -> Lock:
-        """Modules with their packages; of what two modules know about one package, all of it.
+        """Make a lock of modules with their packages, joining what several modules know about one package.
 
-        What the lock says follows from its modules alone: the hash of a whole package goes with the last module that is
+        The lock follows from its modules alone: the hash of a whole package is dropped with the last module that is
         all of it.
         """
         modules: dict[str, LockedModule] = {}
@@ -116,26 +118,26 @@ class Lock:
 
 
 def read_lock(path: Path) -> Lock | None:
-    """The lock, or ``None`` where there is none."""
+    """Read the lock; None if there is no file."""
     text = read_text(path)
     return None if text is None else parse_lock(text, path.name)
 
 
-def needed_lock(place: Place) -> Lock:
-    """The lock, for work that cannot be done without one."""
-    lock = read_lock(place.lock)
+def require_lock(files: ProjectFiles) -> Lock:
+    """Read the lock; raise if there is no file."""
+    lock = read_lock(files.lock)
     if lock is not None:
         return lock
     hint = "getmodules lock makes one; commit it"
-    if not os.path.lexists(place.manifest):
+    if not os.path.lexists(files.manifest):
         hint = "getmodules add NAME SOURCE begins a project; --manifest FILE names one that lies elsewhere"
-    raise LockStaleError(f"there is no {shown_path(place.lock)}", hint=hint)
+    raise LockStaleError(f"there is no {shown_path(files.lock)}", hint=hint)
 
 
 def parse_lock(text: str, shown: str) -> Lock:
     top = parse(text, shown, merged=_UNMERGED, mistyped=_RESTORE)
     _check_version(top)
-    lines = _beginnings(text)
+    lines = _header_lines(text)
     packages = _each_once(_with_lines(top.tables("package"), lines["[[package]]"]), "address", _package)
     modules = _each_once(_with_lines(top.tables("module"), lines["[[module]]"]), "name", _module)
     top.finish()
@@ -144,7 +146,7 @@ def parse_lock(text: str, shown: str) -> Lock:
     return _without_leftovers(lock)
 
 
-def _check_version(top: Table) -> None:
+def _check_version(top: TomlTable) -> None:
     version = top.number("version")
     if version is None:
         top.refuse("", "there is no version", _RESTORE)
@@ -156,8 +158,8 @@ def _check_version(top: Table) -> None:
         )
 
 
-def _beginnings(text: str) -> dict[str, list[int]]:
-    """The lines of the headers. Only for people: where a string looks like a header, they are not told a line."""
+def _header_lines(text: str) -> dict[str, list[int]]:
+    """Return the line numbers of headers, for messages: if a string looks like a header, messages go without."""
     lines: dict[str, list[int]] = {"[[package]]": [], "[[module]]": []}
     for number, line in enumerate(text.split("\n"), 1):
         found = lines.get(line.rstrip("\r"))
@@ -166,16 +168,16 @@ def _beginnings(text: str) -> dict[str, list[int]]:
     return lines
 
 
-def _with_lines(tables: tuple[Table, ...], lines: list[int]) -> Iterator[Table]:
+def _with_lines(tables: tuple[TomlTable, ...], lines: list[int]) -> Iterator[TomlTable]:
     for number, table in enumerate(tables):
         table.line = lines[number] if len(lines) == len(tables) else None
         yield table
 
 
-def _each_once(tables: Iterable[Table], key: str, make: Callable[[Table], T]) -> dict[str, T]:
+def _each_once(tables: Iterable[TomlTable], key: str, make: Callable[[TomlTable], T]) -> dict[str, T]:
     found: dict[str, T] = {}
     for table in tables:
-        name = table.needed(key)
+        name = table.required(key)
         if name in found:
             table.refuse(key, f"{printable(name, 500)!r} is there twice", "remove one of them, then: getmodules lock")
         found[name] = make(table)
@@ -183,11 +185,11 @@ def _each_once(tables: Iterable[Table], key: str, make: Callable[[Table], T]) ->
     return found
 
 
-def _package(table: Table) -> LockedPackage:
+def _package(table: TomlTable) -> LockedPackage:
     package = LockedPackage(
         address=_needed(table, "address", check_source),
-        id=table.needed("id"),
-        getter=table.needed("getter"),
+        id=table.required("id"),
+        getter=table.required("getter"),
         archive=table.checked("archive", _check_archive),
         size=table.number("size"),
         package_h1=table.checked("package_h1", _check_h1),
@@ -197,11 +199,11 @@ def _package(table: Table) -> LockedPackage:
     return package
 
 
-def _module(table: Table) -> LockedModule:
+def _module(table: TomlTable) -> LockedModule:
     module = LockedModule(
         name=_needed(table, "name", _checked(check_name)),
         source=_needed(table, "source", check_source),
-        package=table.needed("package"),
+        package=table.required("package"),
         subdir=table.checked("subdir", _check_subdir) or "",
         dest=_needed(table, "dest", check_dest),
         h1=_needed(table, "h1", _check_h1),
@@ -214,8 +216,8 @@ def _module(table: Table) -> LockedModule:
     return module
 
 
-def _needed(table: Table, key: str, check: Callable[[str], str]) -> str:
-    table.needed(key)
+def _needed(table: TomlTable, key: str, check: Callable[[str], str]) -> str:
+    table.required(key)
     value = table.checked(key, check)
     assert value is not None
     return value
@@ -271,7 +273,7 @@ def _check_references(lock: Lock, shown: str) -> None:
                 "and there is no such [[package]]",
                 hint="remove this [[module]], then: getmodules lock makes it anew, and leaves the others as they are",
             )
-    found = colliding((module.name, module.dest) for module in lock.modules.values())
+    found = find_collision((module.name, module.dest) for module in lock.modules.values())
     if found is not None:
         raise ConfigError(
             f"{shown}: the destinations of {found[0]} and {found[1]} are the same, or one in the other", hint=_RESTORE
@@ -279,9 +281,10 @@ def _check_references(lock: Lock, shown: str) -> None:
 
 
 def _without_leftovers(lock: Lock) -> Lock:
-    """Two branches that upgrade one module each leave the old package of both, once they are merged: it means nothing.
+    """Return the lock without packages that no module uses.
 
-    To refuse it would make people throw away a good lock, and all that it pins.
+    Merging two branches that upgraded one module each leaves such packages. Refusing them would make people throw away
+    a good lock with all its pins.
     """
     needed = {module.package for module in lock.modules.values()}
     return replace(lock, packages={address: package for address, package in lock.packages.items() if address in needed})
@@ -291,7 +294,7 @@ def _without_leftovers(lock: Lock) -> Lock:
 
 
 def format_lock(lock: Lock) -> str:
-    """The one spelling of a lock: equal locks are equal texts."""
+    """Return the text of a lock; equal locks have equal texts."""
     pieces = [_HEADER, f"version = {VERSION}\n"]
     for package in sorted(lock.packages.values(), key=lambda package: package.address):
         pieces.append(_entry("package", package, ("address", "id", "getter", "archive", "size", "package_h1")))

@@ -1,4 +1,4 @@
-"""``getmodules.toml``: what a project wants, as people write it.
+"""The manifest, ``getmodules.toml``: the modules that a project wants, as people write them.
 
 ::
 
@@ -22,7 +22,7 @@ from getmodules.errors import ConfigError
 from getmodules.files.durable import shown_path
 from getmodules.pipeline.gates import of_expectation
 from getmodules.pipeline.settings import registry_from
-from getmodules.project.hosts import Surroundings, hosts_from, mirrors_from
+from getmodules.project.hosts import HostSettings, hosts_from, mirrors_from
 from getmodules.project.names import (
     DEFAULT_DEST,
     LOCK_NAME,
@@ -30,16 +30,16 @@ from getmodules.project.names import (
     check_dest,
     check_name,
     check_source,
-    colliding,
-    collision,
+    collision_error,
+    find_collision,
 )
-from getmodules.project.toml import Table, parse, read_text
+from getmodules.project.toml import TomlTable, parse, read_text
 from getmodules.util.values import field, valueclass
 
 
 @valueclass
 class ModuleEntry:
-    """One ``[modules.NAME]``. ``dest`` is relative to the manifest's directory."""
+    """One table ``[modules.NAME]``. ``dest`` is relative to the manifest's directory."""
 
     name: str
     source: str
@@ -50,22 +50,27 @@ class ModuleEntry:
 
 @valueclass
 class Manifest:
+    """The content of a manifest."""
+
     modules: Mapping[str, ModuleEntry] = field(default_factory=dict, hash=False)
-    #: In which registry ``namespace/name/system`` is a module.
+    #: The registry in which ``namespace/name/system`` is a module.
     registry: str | None = None
-    surroundings: Surroundings = field(default_factory=Surroundings)
+    host_settings: HostSettings = field(default_factory=HostSettings)
 
 
 @valueclass
-class Place:
-    """Where a project is: its manifest, and the lock beside that."""
+class ProjectFiles:
+    """The paths of a project's manifest and of the lock beside it."""
 
     manifest: Path
 
     @classmethod
-    def at(cls, manifest: Path, *, directory: bool = False) -> Place:
-        """``manifest`` is the file, or the directory that it is in; a ``directory`` also where none is there (yet)."""
-        if fold(manifest.name) == LOCK_NAME:  # one file cannot be both: the lock would be written over
+    def from_path(cls, manifest: Path, *, directory: bool = False) -> ProjectFiles:
+        """Find the files of the project at ``manifest``, which is the file, or the directory that holds it.
+
+        With ``directory`` it is taken for a directory, even if that does not exist yet.
+        """
+        if fold(manifest.name) == LOCK_NAME:  # the lock would overwrite the manifest
             raise ConfigError(f"{LOCK_NAME} is the lock, and no manifest", hint=f"as in {MANIFEST_NAME}")
         inside = manifest.is_dir() or (directory and not manifest.is_file())
         return cls(manifest=manifest / MANIFEST_NAME if inside else manifest)
@@ -90,7 +95,7 @@ def read_manifest(path: Path, make: Callable[[str, Path], Manifest] | None = Non
 
 
 def reader() -> Callable[[Path], Manifest]:
-    """:func:`read_manifest`, to be called again: only a text that has changed meanwhile is parsed again."""
+    """Return a :func:`read_manifest` for several calls, which parses a text again only if it has changed."""
     return partial(read_manifest, make=lru_cache(maxsize=1)(parse_manifest))
 
 
@@ -105,10 +110,10 @@ def parse_manifest(text: str, path: Path) -> Manifest:
     mirrors = mirrors_from(top.table("mirrors"))
     top.finish()
     _refuse_collisions(modules, path)
-    return Manifest(modules=modules, registry=registry, surroundings=Surroundings(hosts=hosts, mirrors=mirrors))
+    return Manifest(modules=modules, registry=registry, host_settings=HostSettings(hosts=hosts, mirrors=mirrors))
 
 
-def _module(name: str, table: Table, below: str) -> ModuleEntry:
+def _module(name: str, table: TomlTable, below: str) -> ModuleEntry:
     try:
         check_name(name)
     except ConfigError as error:
@@ -127,8 +132,8 @@ def _module(name: str, table: Table, below: str) -> ModuleEntry:
     return entry
 
 
-def _default_dest(dest: str, table: Table) -> str:
-    """Not every name of a module can be one of a directory: ``con`` cannot on Windows."""
+def _default_dest(dest: str, table: TomlTable) -> str:
+    """Check a destination made from a module's name: some names cannot be directories, such as ``con`` on Windows."""
     try:
         return check_dest(dest)
     except ConfigError as error:
@@ -149,6 +154,6 @@ def check_expectation(text: str) -> str:
 
 
 def _refuse_collisions(modules: Mapping[str, ModuleEntry], path: Path) -> None:
-    found = colliding((entry.name, entry.dest) for entry in modules.values())
+    found = find_collision((entry.name, entry.dest) for entry in modules.values())
     if found is not None:
-        raise collision(found, {name: entry.dest for name, entry in modules.items()}, path.name)
+        raise collision_error(found, {name: entry.dest for name, entry in modules.items()}, path.name)

@@ -1,4 +1,4 @@
-"""What modules may be called, and where they may go: the same for the manifest, the lock and the command line."""
+"""Rules for names, destinations and sources of modules, in manifests, locks and on the command line alike."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from getmodules.util.redact import printable, redact_address
 
 MANIFEST_NAME = "getmodules.toml"
 LOCK_NAME = "getmodules.lock"
-#: Where modules go that do not say it, each under its name.
+#: The directory of modules without a dest, each under its name.
 DEFAULT_DEST = "modules"
-#: What we keep beside the lock, for this checkout alone.
+#: The directory beside the lock for what concerns this checkout alone.
 STATE_DIRECTORY = ".getmodules"
 _REMEMBERED: Final = 1024
 _OURS = (MANIFEST_NAME, LOCK_NAME, STATE_DIRECTORY)
@@ -34,7 +34,7 @@ def check_name(name: str) -> None:
 
 
 def check_dest(text: str) -> str:
-    """``text`` as a clean path below the manifest's directory."""
+    """Return ``text`` as a clean path below the manifest's directory."""
     try:
         path = member_path(text)
     except UnsafeContentError as error:
@@ -59,8 +59,11 @@ def check_dest(text: str) -> str:
     return path
 
 
-def colliding(dests: Iterable[tuple[str, str]]) -> tuple[str, str, bool] | None:
-    """Of ``(name, dest)`` pairs, the names of two whose destinations are equal (``True``) or nested."""
+def find_collision(dests: Iterable[tuple[str, str]]) -> tuple[str, str, bool] | None:
+    """Find two of the ``(name, dest)`` pairs whose destinations are equal or nested.
+
+    Returns their names, and True if the destinations are equal.
+    """
     # With a separator that sorts before everything, a directory comes right before what lies in it.
     ordered = sorted((tuple(fold(dest).split("/")), name) for name, dest in dests)
     for (outer, first), (inner, second) in pairwise(ordered):
@@ -69,8 +72,8 @@ def colliding(dests: Iterable[tuple[str, str]]) -> tuple[str, str, bool] | None:
     return None
 
 
-def collision(found: tuple[str, str, bool], dests: Mapping[str, str], shown: str) -> ConfigError:
-    """What to say of two that :func:`colliding` found in the file that is ``shown`` as this."""
+def collision_error(found: tuple[str, str, bool], dests: Mapping[str, str], shown: str) -> ConfigError:
+    """Return the error for a pair that :func:`find_collision` found in the file that is called ``shown``."""
     first, second, equal = found
     relation = "are the same" if equal else "lie one in the other"
     return ConfigError(
@@ -81,14 +84,14 @@ def collision(found: tuple[str, str, bool], dests: Mapping[str, str], shown: str
 
 
 def check_source(source: str) -> str:
-    """``source`` as an address that can be written down: one without a secret."""
+    """Return ``source``, if it is an address without a secret, which can be written down."""
     written_address(source)
     return source
 
 
 @lru_cache(_REMEMBERED)
 def written_address(source: str) -> SourceAddress:
-    """Each stands in several places: the manifest, the lock, the pin. None is remembered that has a secret."""
+    """Parse an address of a manifest or lock; cached, since each occurs several times. One with a secret is refused."""
     if redact_address(source) != source:
         raise ConfigError(
             f"there is a secret in the address {printable(redact_address(source), 500)!r}",

@@ -1,4 +1,4 @@
-"""``outdated``: what there is besides what is locked: newer versions, and addresses that mean something else by now."""
+"""``outdated``: finds newer versions of locked modules, and addresses that mean something else by now."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from getmodules.addresses.types import PackageAddress
 from getmodules.addresses.versions import Constraint, Version
 from getmodules.errors import GetModulesError
 from getmodules.pipeline.batch import Failure, Outcome, ask_all
-from getmodules.project.lock import current
-from getmodules.project.lockfile import Lock, needed_lock
+from getmodules.project.lock import resolve_locked
+from getmodules.project.lockfile import Lock, require_lock
 from getmodules.project.manifest import ModuleEntry
-from getmodules.project.plan import compare, strays
+from getmodules.project.plan import compare, find_mismatched
 from getmodules.project.reports import OutdatedModule, OutdatedReport
-from getmodules.project.select import version_in, versions_of
-from getmodules.project.workspace import Bench
+from getmodules.project.select import list_versions, version_in
+from getmodules.project.workspace import Workspace
 from getmodules.util.values import valueclass
 
 
-def outdated(bench: Bench) -> OutdatedReport:
-    """Only the modules of which there is something to say. What is locked of an edited one is of another address."""
-    manifest, lock = bench.manifest(), needed_lock(bench.place)
-    plan = compare(manifest, lock, strays(manifest, lock, bench))
+def outdated(workspace: Workspace) -> OutdatedReport:
+    """Report the modules that are outdated, leaving out those whose manifest entry was edited since it was locked."""
+    manifest, lock = workspace.manifest(), require_lock(workspace.files)
+    plan = compare(manifest, lock, find_mismatched(manifest, lock, workspace))
     in_step = [entry for entry in manifest.modules.values() if not plan.fresh(entry.name)]
     edited = tuple(name for name in manifest.modules if name in lock.modules and plan.fresh(name))
-    _tell_of_edited(edited, bench)
-    now = current(manifest, plan, lock, bench)
-    newer = _newer(in_step, lock, bench)
+    _announce_edited(edited, workspace)
+    now = resolve_locked(manifest, plan, lock, workspace)
+    newer = _newer(in_step, lock, workspace)
     failed = {failure.module: failure for failure in (*newer.failures, *now.failures)}
     found = []
     for entry in in_step:
@@ -37,15 +37,17 @@ def outdated(bench: Bench) -> OutdatedReport:
     return OutdatedReport(modules=tuple(found), failures=failures, edited=edited)
 
 
-def _tell_of_edited(names: tuple[str, ...], bench: Bench) -> None:
+def _announce_edited(names: tuple[str, ...], workspace: Workspace) -> None:
     if names:
         which = f"{names[0]} was" if len(names) == 1 else f"{', '.join(names)} were"
-        bench.means.progress.notice("", f"not looked at, since {which} edited and not locked again: getmodules lock")
+        workspace.operation.progress.notice(
+            "", f"not looked at, since {which} edited and not locked again: getmodules lock"
+        )
 
 
 @valueclass
 class _Versions:
-    """The one that is locked, and newer ones: the newest that the manifest allows, and the newest release of all."""
+    """The locked version, the newest one that the manifest allows, and the newest release of all."""
 
     current: str
     newest: str | None
@@ -65,27 +67,27 @@ def _module(name: str, lock: Lock, now: str | None, versions: _Versions | None) 
     )
 
 
-def _newer(entries: Iterable[ModuleEntry], lock: Lock, bench: Bench) -> Outcome[_Versions]:
-    """Of modules that are locked under a tag that is a version."""
+def _newer(entries: Iterable[ModuleEntry], lock: Lock, workspace: Workspace) -> Outcome[_Versions]:
+    """Look up newer versions of the modules that are locked under a tag that is a version."""
     questions: dict[str, tuple[PackageAddress, Callable[[], _Versions]]] = {}
     failures: list[Failure] = []
     for entry in entries:
         try:
-            question = _question(entry, lock.modules[entry.name].selected, bench)
+            question = _question(entry, lock.modules[entry.name].selected, workspace)
         except GetModulesError as error:
             failures.append(Failure(module=entry.name, error=error))
             continue
         if question is not None:
             questions[entry.name] = question
-    asked = ask_all(questions, bench.means, bench.pace)
+    asked = ask_all(questions, workspace.operation, workspace.pace)
     return Outcome(done=asked.done, failures=(*failures, *asked.failures))
 
 
 def _question(
-    entry: ModuleEntry, selected: str | None, bench: Bench
+    entry: ModuleEntry, selected: str | None, workspace: Workspace
 ) -> tuple[PackageAddress, Callable[[], _Versions]] | None:
-    package = bench.detect(entry.source).package
-    getter = bench.means.catalog.getter(package.getter)
+    package = workspace.detect(entry.source).package
+    getter = workspace.operation.catalog.getter(package.getter)
     argument = getter.version_argument
     if argument is None:
         return None
@@ -96,7 +98,7 @@ def _question(
     constraint = None if entry.version is None else Constraint.parse(entry.version)
 
     def ask() -> _Versions:
-        return _versions(version, constraint, versions_of(repository, getter, bench.means))
+        return _versions(version, constraint, list_versions(repository, getter, workspace.operation))
 
     return repository, ask
 

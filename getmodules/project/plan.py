@@ -1,8 +1,6 @@
-"""The manifest against the lock: what is locked as it is wanted, what is new, what was edited, what is left over.
+"""Plans compare the manifest with the lock; jobs and entries convert between the lock and the pipeline.
 
-Pure: nobody is asked, and nothing on the disk but the two files has a say.
-
-Between the lock's entries and the pipeline: what was installed, written down; and what is written down, as a job.
+All of it is pure: nothing is asked for over the network, and only the two files matter.
 """
 
 from __future__ import annotations
@@ -23,16 +21,147 @@ from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
 from getmodules.project.manifest import Manifest, ModuleEntry
 from getmodules.project.names import LOCK_NAME, written_address
 from getmodules.project.select import Target, version_in
-from getmodules.project.workspace import Bench
+from getmodules.project.workspace import Workspace
 from getmodules.util.redact import MASK, printable
 from getmodules.util.values import replace, valueclass
 
 _BY = "the lock"
 _MANIFEST = "expect in the manifest"
+_SHOWN = 20
+
+
+Entry = tuple[LockedModule, LockedPackage]
+
+
+class Standing(StrEnum):
+    """The standing of a module of the manifest in the lock."""
+
+    LOCKED = "locked"
+    #: Locked, and wanted at another destination.
+    MOVED = "moved"
+    NEW = "new"
+    #: The source, version or expect was edited since it was locked.
+    STALE = "stale"
+
+
+@valueclass(kw_only=False)
+class Plan:
+    """The differences between manifest and lock. ``reasons`` says them in words."""
+
+    standings: Mapping[str, Standing]
+    #: Modules that are locked and not in the manifest any more.
+    orphans: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def in_step(self) -> bool:
+        return not self.reasons
+
+    def fresh(self, name: str) -> bool:
+        """Return whether this module must be looked up anew."""
+        return self.standings[name] in (Standing.NEW, Standing.STALE)
+
+    def check(self) -> None:
+        """Raise if manifest and lock differ."""
+        if self.reasons:
+            more = len(self.reasons) - _SHOWN
+            shown = "; ".join(self.reasons[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+            raise LockStaleError(
+                f"{LOCK_NAME} does not say what the manifest says: {shown}", hint="getmodules lock brings it up to date"
+            )
+
+
+def compare(manifest: Manifest, lock: Lock | None, mismatched: Container[str] = ()) -> Plan:
+    """Compare the manifest with the lock. ``mismatched`` modules count as if their source had been edited."""
+    locked = {} if lock is None else lock.modules
+    standings: dict[str, Standing] = {}
+    reasons: list[str] = [] if lock is not None or not manifest.modules else [f"there is no {LOCK_NAME}"]
+    for name, entry in manifest.modules.items():
+        known = locked.get(name)
+        edited = [] if known is None else list(_edited(entry, known))
+        if name in mismatched and "source" not in edited:
+            edited.insert(0, "source")
+        standings[name] = _standing_of(known, edited)
+        if known is None:
+            reasons.append(f"{name} is new")
+        elif edited:
+            reasons.append(f"{name} has another {' and '.join(edited)}")
+    orphans = tuple(sorted(set(locked) - set(manifest.modules)))
+    reasons += [f"{name} was removed" for name in orphans]
+    return Plan(standings, orphans, tuple(reasons))
+
+
+def _edited(entry: ModuleEntry, locked: LockedModule) -> Iterator[str]:
+    for key in ("source", "version", "expect", "dest"):
+        if getattr(entry, key) != getattr(locked, key) or (key == "version" and not _is_allowed(locked)):
+            yield key
+
+
+def _is_allowed(locked: LockedModule) -> bool:
+    """Return whether the version allows the tag that was selected: a lock that was edited may say otherwise."""
+    if locked.version is None:
+        return True
+    selected = version_in(locked.selected or "")
+    return selected is not None and Constraint.parse(locked.version).allows(selected)
+
+
+def _standing_of(locked: LockedModule | None, edited: list[str]) -> Standing:
+    if locked is None:
+        return Standing.NEW
+    if not edited:
+        return Standing.LOCKED
+    return Standing.MOVED if edited == ["dest"] else Standing.STALE
+
+
+def find_mismatched(manifest: Manifest, lock: Lock | None, workspace: Workspace) -> frozenset[str]:
+    """Find modules whose locked package cannot come from their source, since it is at another URL.
+
+    That can be seen offline if the getter of the source never sends on to other addresses. If it may (a registry, a
+    web server), ``lock --check`` asks.
+    """
+    known = {} if lock is None else lock.modules
+    return frozenset(
+        name
+        for name, entry in manifest.modules.items()
+        if name in known and known[name].source == entry.source and _is_mismatched(known[name], workspace)
+    )
+
+
+def _is_mismatched(module: LockedModule, workspace: Workspace) -> bool:
+    try:
+        typed, locked = written_address(module.source), written_address(module.package)
+        if (typed.force, typed.body) == (locked.force, locked.body):
+            return False  # the usual case, which needs no getter
+        asked = workspace.detect(module.source).package
+        if workspace.operation.catalog.getter(asked.getter).sends_on:
+            return False
+        found = workspace.detect(module.package).package
+    except GetModulesError:
+        return False  # installing it reports what is wrong with it
+    return (asked.getter, asked.url.rstrip("/")) != (found.getter, found.url.rstrip("/"))
+
+
+def merge_lock(lock: Lock | None, entries: Mapping[str, Entry], manifest: Manifest) -> Lock:
+    """Return a lock of ``entries``, and the old entries of the manifest's other modules at their destinations."""
+    kept: dict[str, Entry] = {}
+    if lock is not None:
+        for name in lock.modules.keys() & manifest.modules.keys():
+            kept[name] = lock.entry(name)
+    known = {**kept, **entries}
+    return Lock.of(_placed(known[name], manifest.modules[name], entries) for name in sorted(known))
+
+
+def _placed(entry: Entry, wanted: ModuleEntry, fresh: Mapping[str, Entry]) -> Entry:
+    module, package = entry
+    stale = wanted.name not in fresh and list(_edited(wanted, module)) not in ([], ["dest"])
+    return entry if stale else (replace(module, dest=wanted.dest), package)
+
+
+# ---------------------------------------------------------------------------------------------------------------- jobs
 
 
 def fresh_job(target: Target, dest: Path, *, force: bool = False) -> Job:
-    """To find out what ``target`` is: nothing is known of it but what the manifest expects."""
+    """Return the job that fetches a module that is not locked, demanding only what the manifest expects."""
     by_tree, others = _split(demanded.of_expectation(target.entry.expect, _MANIFEST))
     return Job(
         name=target.entry.name,
@@ -45,9 +174,11 @@ def fresh_job(target: Target, dest: Path, *, force: bool = False) -> Job:
     )
 
 
-def locked_job(module: LockedModule, package: LockedPackage, bench: Bench, dest: Path, *, force: bool = False) -> Job:
-    """To bring exactly what is locked, or nothing."""
-    address = locked_address(module, package, bench)
+def locked_job(
+    module: LockedModule, package: LockedPackage, workspace: Workspace, dest: Path, *, force: bool = False
+) -> Job:
+    """Return the job that brings exactly what is locked."""
+    address = locked_address(module, package, workspace)
     by_tree, others = _split(demanded.of_expectation(module.expect, _MANIFEST))
     return Job(
         name=module.name,
@@ -60,8 +191,8 @@ def locked_job(module: LockedModule, package: LockedPackage, bench: Bench, dest:
     )
 
 
-def locked_address(module: LockedModule, package: LockedPackage, bench: Bench) -> ModuleAddress:
-    address = bench.detect(package.address)
+def locked_address(module: LockedModule, package: LockedPackage, workspace: Workspace) -> ModuleAddress:
+    address = workspace.detect(package.address)
     if address.package.getter != package.getter:
         raise ConfigError(
             f"{LOCK_NAME}: the package {printable(package.address, 500)!r} is of the getter {address.package.getter},"
@@ -71,37 +202,9 @@ def locked_address(module: LockedModule, package: LockedPackage, bench: Bench) -
     return replace(address, subdir=join_subdirs(address.subdir, module.subdir))
 
 
-def strays(manifest: Manifest, lock: Lock | None, bench: Bench) -> frozenset[str]:
-    """Modules that are locked as what their source cannot be: the package of another URL.
-
-    That is seen without asking anybody where the getter of the source never sends on. Where it may (a registry, a web
-    server), ``lock --check`` asks.
-    """
-    known = {} if lock is None else lock.modules
-    return frozenset(
-        name
-        for name, entry in manifest.modules.items()
-        if name in known and known[name].source == entry.source and _is_stray(known[name], bench)
-    )
-
-
-def _is_stray(module: LockedModule, bench: Bench) -> bool:
-    try:
-        typed, locked = written_address(module.source), written_address(module.package)
-        if (typed.force, typed.body) == (locked.force, locked.body):
-            return False  # most of the time, and known without the getters' opinions
-        asked = bench.detect(module.source).package
-        if bench.means.catalog.getter(asked.getter).sends_on:
-            return False
-        found = bench.detect(module.package).package
-    except GetModulesError:
-        return False  # whoever installs it will hear what is wrong with it
-    return (asked.getter, asked.url.rstrip("/")) != (found.getter, found.url.rstrip("/"))
-
-
 def _package_demands(package: LockedPackage) -> tuple[Demand, ...]:
     found = []
-    # Where the id is the digest of the bytes, or of the tree, it is demanded there: the pin does not know it yet.
+    # An id that is the digest of the bytes or of the tree is demanded at those gates: the pin does not know it yet.
     if package.id != package.archive and not package.id.startswith("h1:"):
         found.append(_demand(Gate.PIN, package.id))
     if package.archive is not None:
@@ -114,17 +217,17 @@ def _demand(gate: Gate, value: str) -> Demand:
 
 
 def _split(demands: tuple[Demand, ...]) -> tuple[tuple[Demand, ...], tuple[Demand, ...]]:
-    """Those on the tree, which are this module's alone, and the others."""
+    """Split demands into those on the tree, which concern one module, and those on the package."""
     by_tree = tuple(demand for demand in demands if demand.gate is Gate.TREE)
     return by_tree, tuple(demand for demand in demands if demand.gate is not Gate.TREE)
 
 
-# ------------------------------------------------------------------------------------------------ writing down
+# ------------------------------------------------------------------------------------------------- entries of the lock
 
 
-def entry_of(target: Target, installed: Installed, bench: Bench) -> tuple[LockedModule, LockedPackage]:
-    """What came for ``target``, as the lock has it."""
-    address, subdir, getter = _written(target, installed, bench)
+def entry_of(target: Target, installed: Installed, workspace: Workspace) -> tuple[LockedModule, LockedPackage]:
+    """Return the lock's entry for what was installed for ``target``."""
+    address, subdir, getter = _address_to_lock(target, installed, workspace)
     entry = target.entry
     package = LockedPackage(
         address=address,
@@ -148,125 +251,29 @@ def entry_of(target: Target, installed: Installed, bench: Bench) -> tuple[Locked
     return module, package
 
 
-def _written(target: Target, installed: Installed, bench: Bench) -> tuple[str, str, str]:
-    """The package's address, the subdirectory in it, and its getter."""
-    asked, catalog = target.address, bench.means.catalog
+def _address_to_lock(target: Target, installed: Installed, workspace: Workspace) -> tuple[str, str, str]:
+    """Return the package's address as the lock has it, the subdirectory in it, and its getter."""
+    asked, catalog = target.address, workspace.operation.catalog
     if installed.pinned is None:
-        # Nothing pins it but the h1 of what is installed: so the subdirectory belongs to the address.
+        # Only the h1 of what is installed pins it: so the subdirectory belongs to the address.
         text = target.entry.source if is_local(asked.package, catalog) else str(asked)
         return text, "", asked.package.getter
     if MASK in installed.pinned:
-        # A server sent us on to an address with a secret in it: what was asked will be asked again.
+        # A server sent us on to an address with a secret in it: the address that was asked for is locked instead.
         return str(asked.package), asked.subdir, asked.package.getter
-    pinned = bench.detect(installed.pinned)
+    pinned = workspace.detect(installed.pinned)
     package = pinned.package
-    text = _as_typed(target.entry.source, package, bench) if is_local(package, catalog) else str(package)
+    text = _as_typed(target.entry.source, package, workspace) if is_local(package, catalog) else str(package)
     return text, pinned.subdir, package.getter
 
 
-def _as_typed(source: str, pinned: PackageAddress, bench: Bench) -> str:
-    """A path as it was written, so that it means the same in another checkout; pinned all the same."""
+def _as_typed(source: str, pinned: PackageAddress, workspace: Workspace) -> str:
+    """Return a pinned path as it was written, so that it means the same in another checkout."""
     typed = parse(source)
     force = f"{typed.force}::" if typed.force else ""
     text = f"{force}{typed.body}?{pinned.arguments.query}"
     try:
-        same = bench.detect(text).package == pinned
+        same = workspace.detect(text).package == pinned
     except GetModulesError:
         same = False
     return text if same else str(pinned)
-
-
-Entry = tuple[LockedModule, LockedPackage]
-_SHOWN = 20
-
-
-class Standing(StrEnum):
-    LOCKED = "locked"
-    #: Locked, and wanted at another place.
-    MOVED = "moved"
-    NEW = "new"
-    #: The source, version or expect was edited since it was locked.
-    STALE = "stale"
-
-
-@valueclass(kw_only=False)
-class Plan:
-    standings: Mapping[str, Standing]
-    #: Locked, and not in the manifest any more.
-    orphans: tuple[str, ...]
-    reasons: tuple[str, ...]
-
-    @property
-    def in_step(self) -> bool:
-        return not self.reasons
-
-    def fresh(self, name: str) -> bool:
-        """Whether what this module is must be found out anew."""
-        return self.standings[name] in (Standing.NEW, Standing.STALE)
-
-    def check(self) -> None:
-        """Raise where manifest and lock say different things."""
-        if self.reasons:
-            more = len(self.reasons) - _SHOWN
-            shown = "; ".join(self.reasons[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
-            raise LockStaleError(
-                f"{LOCK_NAME} does not say what the manifest says: {shown}", hint="getmodules lock brings it up to date"
-            )
-
-
-def compare(manifest: Manifest, lock: Lock | None, strays: Container[str] = ()) -> Plan:
-    """``strays`` are modules whose locked package is not of their source: as if that had been edited."""
-    locked = {} if lock is None else lock.modules
-    standings: dict[str, Standing] = {}
-    reasons: list[str] = [] if lock is not None or not manifest.modules else [f"there is no {LOCK_NAME}"]
-    for name, entry in manifest.modules.items():
-        known = locked.get(name)
-        edited = [] if known is None else list(_edited(entry, known))
-        if name in strays and "source" not in edited:
-            edited.insert(0, "source")
-        standings[name] = _standing(known, edited)
-        if known is None:
-            reasons.append(f"{name} is new")
-        elif edited:
-            reasons.append(f"{name} has another {' and '.join(edited)}")
-    orphans = tuple(sorted(set(locked) - set(manifest.modules)))
-    reasons += [f"{name} was removed" for name in orphans]
-    return Plan(standings, orphans, tuple(reasons))
-
-
-def _edited(entry: ModuleEntry, locked: LockedModule) -> Iterator[str]:
-    for key in ("source", "version", "expect", "dest"):
-        if getattr(entry, key) != getattr(locked, key) or (key == "version" and not _is_allowed(locked)):
-            yield key
-
-
-def _is_allowed(locked: LockedModule) -> bool:
-    """Whether the tag that was selected is one that the version allows: a lock that was edited may say otherwise."""
-    if locked.version is None:
-        return True
-    selected = version_in(locked.selected or "")
-    return selected is not None and Constraint.parse(locked.version).allows(selected)
-
-
-def _standing(locked: LockedModule | None, edited: list[str]) -> Standing:
-    if locked is None:
-        return Standing.NEW
-    if not edited:
-        return Standing.LOCKED
-    return Standing.MOVED if edited == ["dest"] else Standing.STALE
-
-
-def merged(lock: Lock | None, entries: Mapping[str, Entry], manifest: Manifest) -> Lock:
-    """``entries``, and of the other modules of the manifest what the lock has, where they are to be now."""
-    kept: dict[str, Entry] = {}
-    if lock is not None:
-        for name in lock.modules.keys() & manifest.modules.keys():
-            kept[name] = lock.entry(name)
-    known = {**kept, **entries}
-    return Lock.of(_placed(known[name], manifest.modules[name], entries) for name in sorted(known))
-
-
-def _placed(entry: Entry, wanted: ModuleEntry, fresh: Mapping[str, Entry]) -> Entry:
-    module, package = entry
-    stale = wanted.name not in fresh and list(_edited(wanted, module)) not in ([], ["dest"])
-    return entry if stale else (replace(module, dest=wanted.dest), package)

@@ -1,4 +1,4 @@
-"""What work on a project hands back: frozen, and with every failure in it."""
+"""Reports: frozen results of work on a project, with every failure in them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 class FailuresError(ExceptionGroup[GetModulesError]):
-    """Several modules failed; each has an error of its own in here."""
+    """The errors of several modules that failed."""
 
 
 @valueclass
 class _Report:
-    #: What could not be done, a module each; the others were done all the same.
+    #: The modules that failed; the others were done all the same.
     failures: tuple[Failure, ...] = ()
 
     def check(self) -> None:
-        """Raise where something failed: the error itself, or several as one group."""
+        """Raise if something failed: the error itself, or several as one group."""
         errors = tuple(dict.fromkeys(failure.error for failure in self.failures))
         if len(errors) == 1:
             raise errors[0]
@@ -40,7 +40,7 @@ class Change(StrEnum):
 
 @valueclass
 class _ReportedModule:
-    """A module as it is locked. ``package`` is the address that brings it again."""
+    """A module as it is locked. ``package`` is its pinned address."""
 
     name: str
     package: str
@@ -57,7 +57,7 @@ class _ReportedModule:
 
 @valueclass
 class LockedReport(_ReportedModule):
-    """What became of one module of the lock."""
+    """A module of the lock, and how its entry changed."""
 
     change: Change
     selected: str | None = None
@@ -72,7 +72,7 @@ class LockReport(_Report):
 
 @valueclass
 class Moved:
-    """What the lock says a module is, and what its source means today."""
+    """A module whose source means something else today than the lock says."""
 
     name: str
     source: str
@@ -82,7 +82,7 @@ class Moved:
 
 @valueclass
 class CheckReport(_Report):
-    """``lock --check``: in step where nothing is stale, nothing has moved and nothing failed."""
+    """The report of ``lock --check``: all is well if nothing is stale, nothing has moved and nothing failed."""
 
     stale: tuple[str, ...] = ()
     moved: tuple[Moved, ...] = ()
@@ -90,13 +90,13 @@ class CheckReport(_Report):
 
 class Action(StrEnum):
     INSTALLED = "installed"
-    #: What is there is what is locked.
+    #: The tree was there already, as it is locked.
     UNCHANGED = "unchanged"
 
 
 @valueclass
 class InstalledModule(_ReportedModule):
-    """What became of one module on the disk."""
+    """A module on the disk, and whether it had to be installed."""
 
     action: Action
 
@@ -116,7 +116,7 @@ class TreeState(StrEnum):
 
 @valueclass
 class Differences:
-    """Files of a tree against what is locked."""
+    """The files in which a tree differs from what is locked."""
 
     modified: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -129,11 +129,11 @@ class VerifiedModule:
     dest: str
     state: TreeState
     h1: str
-    #: What is there; ``None`` where nothing is, or nothing that has a hash.
+    #: The hash of what is there; None if nothing is there, or something that has no hash.
     found: str | None = None
-    #: File by file; ``None`` where what is locked is not at hand to compare with.
+    #: The files that differ; None if what is locked is not in the cache to compare with.
     differences: Differences | None = None
-    #: Why what is there has no hash, where something is there.
+    #: The reason why what is there has no hash.
     error: GetModulesError | None = None
 
 

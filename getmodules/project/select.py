@@ -1,4 +1,4 @@
-"""From what the manifest says to an address that can be fetched: ``version = "~> 1.2"`` becomes one tag."""
+"""Selection of versions: makes an entry of the manifest an address to fetch; ``version = "~> 1.2"`` becomes one tag."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from getmodules.pipeline.operation import Operation
 from getmodules.plugins.getter_adapter import BoundGetter
 from getmodules.project.destinations import check_own
 from getmodules.project.manifest import ModuleEntry
-from getmodules.project.workspace import Bench
+from getmodules.project.workspace import Workspace
 from getmodules.util.redact import printable
 from getmodules.util.values import replace, valueclass
 
@@ -22,29 +22,32 @@ _SHOWN = 5
 
 @valueclass
 class Target:
-    """A module that can be fetched. ``selected`` is the tag that its ``version`` chose."""
+    """A module with the address to fetch. ``selected`` is the tag that was chosen by its ``version``."""
 
     entry: ModuleEntry
     address: ModuleAddress
     selected: str | None = None
 
 
-def targets(entries: Iterable[ModuleEntry], bench: Bench) -> Outcome[Target]:
-    """Each module's target, or why it has none."""
+def find_targets(entries: Iterable[ModuleEntry], workspace: Workspace) -> Outcome[Target]:
+    """Return each module's target, or the reason why it has none."""
     done: dict[str, Target] = {}
     failures: dict[str, GetModulesError] = {}
     questions = {}
     for entry in entries:
         try:
-            target, getter = _plain(entry, bench)
+            target, getter = _unversioned_target(entry, workspace)
         except GetModulesError as error:
             failures[entry.name] = error
             continue
         if getter is None:
             done[entry.name] = target
         else:
-            questions[entry.name] = (target.address.package, partial(_selected, target, getter, bench.means))
-    asked = ask_all(questions, bench.means, bench.pace)
+            questions[entry.name] = (
+                target.address.package,
+                partial(_select_version, target, getter, workspace.operation),
+            )
+    asked = ask_all(questions, workspace.operation, workspace.pace)
     failures |= {failure.module: failure.error for failure in asked.failures}
     return Outcome(
         done={**done, **asked.done},
@@ -52,11 +55,11 @@ def targets(entries: Iterable[ModuleEntry], bench: Bench) -> Outcome[Target]:
     )
 
 
-def _plain(entry: ModuleEntry, bench: Bench) -> tuple[Target, BoundGetter | None]:
-    """The target; and where a version must still be chosen, whom to ask."""
-    address = bench.detect(entry.source)
-    check_own(entry, address, bench)
-    getter = bench.means.catalog.getter(address.package.getter)
+def _unversioned_target(entry: ModuleEntry, workspace: Workspace) -> tuple[Target, BoundGetter | None]:
+    """Return the target without a selected version; and the getter to ask, if one must be selected."""
+    address = workspace.detect(entry.source)
+    check_own(entry, address, workspace)
+    getter = workspace.operation.catalog.getter(address.package.getter)
     if entry.version is None:
         return Target(entry=entry, address=address), None
     if getter.version_argument is None:
@@ -64,11 +67,11 @@ def _plain(entry: ModuleEntry, bench: Bench) -> tuple[Target, BoundGetter | None
             f"[modules.{entry.name}] has a version, and {getter.schemes[0]} addresses have none",
             hint="leave version out, or write it into the address",
         ).at(address.display())
-    _refuse_second_word(entry, address.package, getter.version_argument)
+    _refuse_pinned_source(entry, address.package, getter.version_argument)
     return Target(entry=entry, address=address), getter
 
 
-def _refuse_second_word(entry: ModuleEntry, package: PackageAddress, argument: str) -> None:
+def _refuse_pinned_source(entry: ModuleEntry, package: PackageAddress, argument: str) -> None:
     fixed = [name for name in (argument, "digest") if name in package.arguments]
     if fixed:
         raise ConfigError(
@@ -77,14 +80,14 @@ def _refuse_second_word(entry: ModuleEntry, package: PackageAddress, argument: s
         ).at(package.display())
 
 
-def _selected(target: Target, getter: BoundGetter, means: Operation) -> Target:
+def _select_version(target: Target, getter: BoundGetter, operation: Operation) -> Target:
     entry, package = target.entry, target.address.package
     assert entry.version is not None
     constraint = Constraint.parse(entry.version)
-    available = versions_of(package, getter, means)
+    available = list_versions(package, getter, operation)
     allowed = {version: tags for version, tags in available.items() if constraint.allows(version)}
     if not allowed:
-        raise _nothing_fits(constraint, entry, available, package)
+        raise _no_matching_version(constraint, entry, available, package)
     _refuse_two_spellings(allowed, getter, package)
     (tag,) = allowed[max(allowed)]
     return with_tag(target, tag, getter)
@@ -93,7 +96,10 @@ def _selected(target: Target, getter: BoundGetter, means: Operation) -> Target:
 def _refuse_two_spellings(
     allowed: Mapping[Version, tuple[str, ...]], getter: BoundGetter, package: PackageAddress
 ) -> None:
-    """Also of one that is not the newest: it is the next time a version is taken away, or the constraint narrowed."""
+    """Refuse two tags that are one version, even if it is not the newest one.
+
+    It would become the newest when a version is removed or the constraint is narrowed.
+    """
     twice = max((version for version, tags in allowed.items() if len(tags) > 1), default=None)
     if twice is not None:
         first, second = sorted(allowed[twice])[:2]
@@ -105,16 +111,17 @@ def _refuse_two_spellings(
         ).at(package.display())
 
 
-def as_locked(entry: ModuleEntry, selected: str | None, bench: Bench) -> Target | Failure:
-    """The target that the lock was made from: with the tag that was selected then."""
+def locked_target(entry: ModuleEntry, selected: str | None, workspace: Workspace) -> Target | Failure:
+    """Return the target that the lock was made from, with the tag that was selected then."""
     try:
-        target, getter = _plain(entry, bench)
+        target, getter = _unversioned_target(entry, workspace)
         return target if getter is None or selected is None else with_tag(target, selected, getter)
     except GetModulesError as error:
         return Failure(module=entry.name, error=error)
 
 
 def with_tag(target: Target, tag: str, getter: BoundGetter) -> Target:
+    """Return the target with the selected ``tag`` in its address."""
     package = target.address.package
     assert getter.version_argument is not None
     arguments = package.arguments.with_value(getter.version_argument, tag)
@@ -122,24 +129,26 @@ def with_tag(target: Target, tag: str, getter: BoundGetter) -> Target:
     return replace(target, address=replace(target.address, package=checked), selected=tag)
 
 
-def versions_of(package: PackageAddress, getter: BoundGetter, means: Operation) -> Mapping[Version, tuple[str, ...]]:
-    """The versions of a repository, with the tags of each. Asked once for all modules that are in it."""
-    with means.package(package, cached=False) as run:
+def list_versions(
+    package: PackageAddress, getter: BoundGetter, operation: Operation
+) -> Mapping[Version, tuple[str, ...]]:
+    """Return the versions of a repository, with the tags of each; asked for once for all its modules."""
+    with operation.package(package, cached=False) as run:
         try:
             names = run.context.once(("versions", str(package)), lambda: getter.versions(package, run.context))
         except OfflineError as error:
-            # What a getter says of its packages, that once they were fetched they are at hand, is not true of this.
+            # The getter's own hint, that packages that were fetched are in the cache, does not help here.
             raise OfflineError(
                 f"which versions there are of {package.display()} cannot be found out offline",
                 hint="lists of versions are not kept: leave out --offline; only what is locked already needs none",
             ) from error
-        return readable(names)
+        return parse_versions(names)
 
 
-def readable(names: Iterable[str]) -> dict[Version, tuple[str, ...]]:
-    """The tags that are versions: ``1.2.0`` or ``v1.2.0``, in OCI tags with ``_`` for ``+``."""
+def parse_versions(names: Iterable[str]) -> dict[Version, tuple[str, ...]]:
+    """Return the tags that are versions, by version: ``1.2.0`` or ``v1.2.0``, in OCI tags with ``_`` for ``+``."""
     found: dict[Version, tuple[str, ...]] = {}
-    for name in dict.fromkeys(names):  # a list in pages may repeat itself
+    for name in dict.fromkeys(names):  # a list that came in pages may have duplicates
         version = version_in(name)
         if version is not None:
             found[version] = (*found.get(version, ()), name)
@@ -147,6 +156,7 @@ def readable(names: Iterable[str]) -> dict[Version, tuple[str, ...]]:
 
 
 def version_in(name: str) -> Version | None:
+    """Return the version that a tag names, or None."""
     text = name.removeprefix("v")
     try:
         return Version.parse(text.replace("_", "+", 1) if "+" not in text else text)
@@ -154,7 +164,7 @@ def version_in(name: str) -> Version | None:
         return None
 
 
-def _nothing_fits(
+def _no_matching_version(
     constraint: Constraint, entry: ModuleEntry, available: Iterable[Version], package: PackageAddress
 ) -> GetModulesError:
     newest = sorted(available, reverse=True)[:_SHOWN]

@@ -1,7 +1,7 @@
-"""TOML from files that people edit and version control merges: read with bounds, and with errors that say where.
+"""TOML files that people edit and version control merges, read with limits, and with errors that name the line.
 
-What is read is a :class:`Table`: it knows which of its keys were asked for, so that one that nobody knows is an
-error that names the nearest known one.
+A :class:`TomlTable` remembers which of its keys were asked for; any other key is an error that names the nearest known
+one.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from getmodules.util.values import field, valueclass
 
 T = TypeVar("T")
 
-#: What editors on Windows put before the text; it is no part of what the file says.
+#: The byte order mark, which editors on Windows put before the text.
 _MARK = "\ufeff"
-#: Room for tens of thousands of modules, not for a flood.
+#: Enough for tens of thousands of modules.
 MAX_BYTES = 16 * MIB
 _MERGE_MARKER = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: .*)?$|^={7}\r?$", re.MULTILINE)
 _WHERE = re.compile(r"(?P<what>.*) \(at line (?P<line>\d+), column (?P<column>\d+)\)", re.DOTALL)
-#: tomllib looks at every beginning of a dotted key, and at every part of each.
+#: The time that tomllib takes for a dotted key grows with the square of its dots.
 _MOST_DOTS = 100
 
 
 def read_text(path: Path) -> str | None:
-    """The text of the file; ``None`` where there is none."""
+    """Return the text of the file; None if there is no file."""
     found = read_marked(path)
     return None if found is None else found[1]
 
 
 def read_marked(path: Path) -> tuple[str, str] | None:
-    """The mark before the text, or nothing; and the text: for those who write the file again."""
+    """Return the byte order mark, which may be empty, and the text; None if there is no file."""
     shown = shown_path(path)
     raw = read_user_file(path, MAX_BYTES)
     if raw is None:
@@ -52,13 +52,13 @@ def read_marked(path: Path) -> tuple[str, str] | None:
     return (_MARK, text[1:]) if text.startswith(_MARK) else ("", text)
 
 
-#: What to do about a file that people write, where it cannot be read.
+#: Hints for files that people write.
 _MERGED = "keep one of the two sides, or both, and remove the lines with <<<<<<<, ======= and >>>>>>>"
 _MISTYPED = "the file is TOML: https://toml.io"
 
 
-def parse(text: str, shown: str, *, merged: str = _MERGED, mistyped: str = _MISTYPED) -> Table:
-    """``text`` as a table; ``shown`` names the file in errors, whose hints are ``merged`` and ``mistyped``."""
+def parse(text: str, shown: str, *, merged: str = _MERGED, mistyped: str = _MISTYPED) -> TomlTable:
+    """Parse ``text`` as a table; ``shown`` names the file in errors, whose hints are ``merged`` and ``mistyped``."""
     marker = _MERGE_MARKER.search(text)
     if marker is not None:
         line = text.count("\n", 0, marker.start()) + 1
@@ -68,10 +68,10 @@ def parse(text: str, shown: str, *, merged: str = _MERGED, mistyped: str = _MIST
         )
     _refuse_endless_keys(text, shown)
     try:
-        return Table(file=shown, name="", values=tomllib.loads(text))
+        return TomlTable(file=shown, name="", values=tomllib.loads(text))
     except RecursionError:
         raise ConfigError(f"{shown} is nested too deeply") from None
-    except ValueError as error:  # what it raises for a number of 5,000 digits is no TOMLDecodeError
+    except ValueError as error:  # not only TOMLDecodeError: a number of 5,000 digits is a plain ValueError
         raise _syntax(str(error), shown, mistyped) from None
 
 
@@ -89,15 +89,15 @@ def _syntax(said: str, shown: str, hint: str) -> ConfigError:
 
 
 @valueclass(kw_only=False, frozen=False)
-class Table:
-    """One table of a file. ``name`` is what stands in its brackets; empty for the file itself."""
+class TomlTable:
+    """One table of a file. ``name`` is the text in its brackets, or empty for the file itself."""
 
     file: str
     name: str
     values: Mapping[str, Any]
-    #: The keys that were asked for: those that may be there.
+    #: The keys that were asked for, in order; no others may be there.
     _known: dict[str, None] = field(default_factory=dict)
-    #: In which line it begins, where that is known.
+    #: The line in which it begins, if that is known.
     line: int | None = None
 
     @property
@@ -112,7 +112,7 @@ class Table:
         return key in self.values
 
     def text(self, key: str) -> str | None:
-        """A string that is neither empty nor unprintable, or ``None`` where the key is not there."""
+        """Return a string that is neither empty nor unprintable; None without the key."""
         value = self._value(key, str, "a string")
         if value is None:
             return None
@@ -120,7 +120,8 @@ class Table:
             self.refuse(key, "is empty" if not value else "has characters that cannot be seen")
         return value
 
-    def needed(self, key: str) -> str:
+    def required(self, key: str) -> str:
+        """Return a string as :meth:`text` does; raise without the key."""
         value = self.text(key)
         if value is None:
             self.refuse("", f"there is no {key}")
@@ -130,38 +131,38 @@ class Table:
         return bool(self._value(key, bool, "true or false"))
 
     def number(self, key: str) -> int | None:
-        """A number that is not negative."""
+        """Return a number that is not negative; None without the key."""
         value = self._value(key, int, "a whole number")
         if value is not None and (isinstance(value, bool) or value < 0):
             self.refuse(key, "is not a whole number")
         return value
 
-    def table(self, key: str) -> Table:
-        """The table under ``key``; an empty one where it is not there."""
+    def table(self, key: str) -> TomlTable:
+        """Return the table under ``key``; an empty one without the key."""
         values = self._value(key, dict, f"a table: write [{self._below(key)}]")
-        return Table(self.file, self._below(key), values or {})
+        return TomlTable(self.file, self._below(key), values or {})
 
-    def tables(self, key: str) -> tuple[Table, ...]:
-        """The tables of an array: ``[[key]]``."""
+    def tables(self, key: str) -> tuple[TomlTable, ...]:
+        """Return the tables of an array, ``[[key]]``."""
         values = self._value(key, list, f"a list of tables: write [[{key}]]")
         if values is None:
             return ()
         if not all(isinstance(value, dict) for value in values):
             self.refuse(key, f"is not a list of tables: write [[{key}]]")
-        return tuple(Table(self.file, self._below(key), value) for value in values)
+        return tuple(TomlTable(self.file, self._below(key), value) for value in values)
 
-    def entries(self) -> Iterator[tuple[str, Table]]:
-        """Each key with the table under it, for a table of names that people choose."""
+    def entries(self) -> Iterator[tuple[str, TomlTable]]:
+        """Yield each key with the table under it, for a table whose keys are names that people choose."""
         for key in self.values:
             yield key, self.table(key)
 
     def strings(self) -> Iterator[tuple[str, str]]:
-        """Each key with the string under it."""
+        """Yield each key with the string under it."""
         for key in self.values:
-            yield key, self.needed(key)
+            yield key, self.required(key)
 
     def checked(self, key: str, parse: Callable[[str], T]) -> T | None:
-        """What ``parse`` makes of a string; its ``ConfigError`` then says where that stands."""
+        """Return a string as converted by ``parse``, with the table and key put into its ``ConfigError``."""
         value = self.text(key)
         if value is None:
             return None
@@ -171,7 +172,7 @@ class Table:
             raise ConfigError(f"{self.where}: {key}: {error.message}", hint=error.hint) from error.__cause__
 
     def finish(self, *also: str) -> None:
-        """Refuse a key that nobody asked for."""
+        """Refuse keys that were not asked for."""
         known = [*self._known, *also]
         for key in self.values:
             if key not in known:
@@ -194,7 +195,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 
 
 def toml_key(key: str) -> str:
-    """``key`` as it is written in a header or before an equals sign; made harmless where it could be anything."""
+    """Return ``key`` for a header or an assignment: bare, or quoted and made printable."""
     return key if _BARE_KEY.fullmatch(key) else f'"{printable(redact_address(key), 80)}"'
 
 
@@ -209,7 +210,7 @@ def nearest_hint(name: str, known: Iterable[str]) -> str:
 
 
 def toml_string(text: str) -> str:
-    """``text`` as a basic string of TOML, exactly."""
+    """Return ``text`` as a basic string of TOML."""
     return '"' + "".join(map(_escaped, text)) + '"'
 
 

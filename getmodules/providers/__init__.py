@@ -1,7 +1,8 @@
-"""Provider packages: every hash accounted for.
+"""Provider packages: their hashes, signatures and dependency lock files.
 
 An authentication results in a collection of hashes, each with a disposition: who vouches for it, and how. From that
-follow what to tell the user and what to write into the dependency lock file. All of it is pure: who downloads asks.
+follow what to tell the user and what to write into the dependency lock file. All of it is pure: programs that download
+call it.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from getmodules.providers.lockfile import (
 from getmodules.providers.origin import (
     ListedChecksum as ListedChecksum,
     ReportedHashes as ReportedHashes,
+    ReportedPackage as ReportedPackage,
     SignedChecksums as SignedChecksums,
     parse_reports as parse_reports,
     parse_shasums as parse_shasums,

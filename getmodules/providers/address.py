@@ -1,7 +1,7 @@
 """Provider addresses: ``host/namespace/type``, normalised as Terraform and OpenTofu do it.
 
-The host may be an international name. It is shown, and written into lock files, as people read it, and compared and
-sorted as DNS has it; a name that is already in DNS's own spelling (``xn--``) is refused, as both engines do.
+The host may be an international name. It is shown, and written into lock files, in Unicode, and compared and sorted
+as DNS has it; a name that is already in DNS's own spelling (``xn--``) is refused, as both engines do.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from getmodules.util.values import valueclass
 _BUILT_IN_HOSTS: Final = frozenset({"terraform.io", "opentofu.org"})
 _BUILT_IN_NAMESPACE: Final = "builtin"
 _LEGACY_NAMESPACE: Final = "-"
-#: No type has these: they are how repositories and programs of providers are called.
+#: Types do not have these prefixes, which the repositories and programs of providers have.
 _REDUNDANT_PREFIXES: Final = ("terraform-provider-", "opentofu-provider-", "terraform-", "opentofu-")
 _LONGEST = 1_000
 _HOST = re.compile(r"[0-9a-z-]+(?:\.[0-9a-z-]+)*(?::[1-9][0-9]{0,4})?")
@@ -27,9 +27,9 @@ _FORM = "provider addresses are written host/namespace/type, such as registry.op
 
 @valueclass(kw_only=False)
 class ProviderAddress:
-    """A provider that can be installed. ``parse`` makes it; the parts are normalised and checked."""
+    """The address of a provider that can be installed. ``parse`` makes it; the parts are normalised and checked."""
 
-    #: As it is compared: international names in DNS's spelling, no default port.
+    #: The host as it is compared: international names in DNS's spelling, without a default port.
     host: str
     namespace: str
     type: str
@@ -45,7 +45,7 @@ class ProviderAddress:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The normalised address; the registry's host must be given."""
+        """Return the normalised address of ``text``, which must name the registry's host."""
         shown = printable(text, 120)
         parts = text.split("/") if len(text) <= _LONGEST else []
         if len(parts) != 3:
@@ -66,7 +66,7 @@ class ProviderAddress:
         return self.host, self.namespace, self.type
 
     def __str__(self) -> str:
-        """As people read it, and as lock files have it."""
+        """Return the address as people read it, and as lock files have it."""
         name, colon, port = self.host.partition(":")
         return f"{_to_unicode(name)}{colon}{port}/{self.namespace}/{self.type}"
 
@@ -100,7 +100,7 @@ def _port(digits: str) -> str:
 
 
 def _part(given: str, what: str) -> str:
-    """A namespace or a type: what could be one label of a host name."""
+    """Return a normalised namespace or type, which must be valid as one label of a host name."""
     problem = f"the {what} may have letters, digits and single hyphens between them"
     if not given or "." in given or "--" in given:
         raise _RefusedError(problem)

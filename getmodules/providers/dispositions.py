@@ -1,7 +1,6 @@
-"""What is known about each hash of a provider package: who vouches for it, and how.
+"""Dispositions of the hashes of a provider package: who vouches for each of them, and how.
 
-The outcome of an authentication is such a collection. Nothing is lost by merging two of them, in whatever order, so
-that no step has to be the last one to be heard.
+The outcome of an authentication is a collection of them. Two of these can be merged without loss, in any order.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ from getmodules.util.values import field, valueclass
 
 @valueclass
 class HashDisposition:
-    """What was learned about one hash."""
+    """The sources that vouch for one hash."""
 
-    #: The ids of the OpenPGP keys whose signatures cover it. Who only has this has still to decide whom to trust.
+    #: The ids of the OpenPGP keys whose signatures cover it; which of them to trust must still be decided.
     signed_by: frozenset[str] = frozenset()
-    #: By the provider's origin registry, asked directly: never set on the word of a mirror.
+    #: True if the provider's origin registry, asked directly, reports it; never because a mirror says so.
     reported_by_registry: bool = False
-    #: Calculated here, from the package itself.
+    #: True if it was calculated here, from the package itself.
     verified_locally: bool = False
-    #: By a mirror of which the user has said that its word is enough.
+    #: True if it is reported by a mirror that the user trusts.
     reported_by_trusted_mirror: bool = False
-    #: Whose package has it; ``None`` where nobody said, or where it is not that of one platform alone.
+    #: The platform whose package has it; None if that is unknown, or if several platforms have it.
     platform: Platform | None = None
 
     def merge(self, other: HashDisposition) -> HashDisposition:
-        """What both know. Two different platforms cannot both be right: that is a ``ValueError``."""
+        """Return what both know. Two different platforms are a ``ValueError``."""
         if self.platform is not None and other.platform is not None and self.platform != other.platform:
             raise ValueError(f"{min(self.platform, other.platform)} and {max(self.platform, other.platform)}")
         return HashDisposition(
@@ -46,7 +45,7 @@ class HashDisposition:
 @final
 @valueclass(kw_only=False, eq=False)
 class HashDispositions(Mapping[Hash, HashDisposition]):
-    """Each hash with its disposition: a mapping that does not change."""
+    """An immutable mapping of hashes to their dispositions."""
 
     _by_hash: Mapping[Hash, HashDisposition] = field(default_factory=dict)
 
@@ -55,11 +54,11 @@ class HashDispositions(Mapping[Hash, HashDisposition]):
 
     @classmethod
     def of(cls, hashes: Iterable[Hash], disposition: HashDisposition) -> Self:
-        """The same ``disposition`` for all of ``hashes``."""
+        """Make a collection in which all of ``hashes`` have the same ``disposition``."""
         return cls(dict.fromkeys(hashes, disposition))
 
     def merge(self, other: HashDispositions) -> HashDispositions:
-        """Both collections as one. Commutative and associative; conflicting platforms are an error."""
+        """Return both collections as one. Commutative and associative; conflicting platforms are an error."""
         merged = dict(self._by_hash)
         for hash_, disposition in other.items():
             known = merged.get(hash_)

@@ -1,9 +1,7 @@
-"""The lock file on disk: read whole, replaced whole.
+"""The dependency lock file, ``.terraform.lock.hcl``: reads it strictly, and writes it as Terraform and OpenTofu do.
 
-``.terraform.lock.hcl``: read strictly, written byte for byte as Terraform and OpenTofu write it.
-
-What is not in the spelling that a writer would have used is refused, as both engines do: a lock file is compared,
-reviewed and merged as text, and one fact must not have two spellings.
+A spelling that the engines would not write is refused, as both of them do: a lock file is compared, reviewed and merged
+as text, and one fact must not have two spellings.
 """
 
 from __future__ import annotations
@@ -23,16 +21,20 @@ from getmodules.files import durable
 from getmodules.files.durable import read_user_file, shown_path
 from getmodules.files.os_errors import translated
 from getmodules.providers.address import ProviderAddress
-from getmodules.providers.hashes import Hash, in_order
+from getmodules.providers.hashes import Hash, sorted_hashes
 from getmodules.util.hcl import Block, HclError, Literal, Position, parse_hcl
 from getmodules.util.redact import printable
 from getmodules.util.values import field, valueclass
 
 LOCK_FILE_BYTES: Final = 8 * MIB
+_START = Position(1, 1)
+LOCK_FILE_NAME: Final = ".terraform.lock.hcl"
+#: The file is read by every user of a project.
+_MODE = 0o644
 
 
 class Engine(Enum):
-    """Whose header a lock file has."""
+    """The engine whose header a lock file has."""
 
     OPENTOFU = "tofu"
     TERRAFORM = "terraform"
@@ -40,7 +42,7 @@ class Engine(Enum):
 
 @valueclass
 class ProviderLock:
-    """What is locked for one provider. Hashes of unknown schemes are kept."""
+    """The lock of one provider. Hashes of unknown schemes are kept."""
 
     address: ProviderAddress
     version: Version
@@ -50,7 +52,7 @@ class ProviderLock:
 
 @valueclass(kw_only=False)
 class LockFile:
-    """All providers of a lock file, by address; ``warnings`` are about what was read over."""
+    """All providers of a lock file, by address; ``warnings`` are about blocks that were skipped."""
 
     providers: Mapping[ProviderAddress, ProviderLock] = field(default_factory=dict, hash=False)
     warnings: tuple[str, ...] = field(default=(), compare=False)
@@ -63,15 +65,44 @@ class LockFile:
         return cls({lock.address: lock for lock in locks})
 
     def with_lock(self, lock: ProviderLock) -> LockFile:
-        """With ``lock`` instead of whatever is locked for its provider."""
+        """Return a lock file with ``lock`` in place of what is locked for its provider."""
         return LockFile({**self.providers, lock.address: lock}, self.warnings)
 
 
-# ------------------------------------------------------------------------------------------------- writing
+# --------------------------------------------------------------------------------------------------------------- files
+
+
+def read_lock_file(path: Path) -> LockFile:
+    """Read the lock file at ``path``; an empty one if there is no file."""
+    data = read_user_file(path, LOCK_FILE_BYTES)
+    return LockFile() if data is None else parse_lock_file(data, shown_path(path))
+
+
+def write_lock_file(path: Path, lock_file: LockFile, engine: Engine = Engine.OPENTOFU) -> None:
+    """Replace the lock file in one step, or leave it as it was."""
+    what = f"cannot write {shown_path(path)}"
+    with translated(what):
+        # A link stays, and the file that it leads to is replaced.
+        target = Path(os.path.realpath(path))
+        if target.exists() and not target.is_file():  # a rename would put a file in the place of /dev/null
+            raise InstallError(f"{what}: it is not a file")
+        new = target.with_name(f"{target.name}.getmodules-{os.urandom(8).hex()}")
+        try:
+            with durable.new_file(new, _MODE) as stream:
+                if os.name != "nt":
+                    os.fchmod(stream.fileno(), _MODE)  # whatever the umask
+                stream.write(format_lock_file(lock_file, engine).encode())
+            durable.put(new, target)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(new)
+
+
+# ------------------------------------------------------------------------------------------------------------- writing
 
 
 def format_lock_file(lock_file: LockFile, engine: Engine = Engine.OPENTOFU) -> str:
-    """The text that ``engine`` would write."""
+    """Return the text that ``engine`` would write."""
     header = (
         f'# This file is maintained automatically by "{engine.value} init".\n'
         "# Manual edits may be lost in future updates.\n"
@@ -88,7 +119,7 @@ def _format_provider(lock: ProviderLock) -> str:
     else:
         lines += [f"  version = {_quoted(str(lock.version))}"]
     if lock.hashes:
-        lines += ["  hashes = [", *(f"    {_quoted(str(hash_))}," for hash_ in in_order(lock.hashes)), "  ]"]
+        lines += ["  hashes = [", *(f"    {_quoted(str(hash_))}," for hash_ in sorted_hashes(lock.hashes)), "  ]"]
     return "\n".join(["", *lines, "}", ""])
 
 
@@ -98,11 +129,11 @@ def _quoted(text: str) -> str:
     return f'"{text}"'
 
 
-# ------------------------------------------------------------------------------------------------- reading
+# ------------------------------------------------------------------------------------------------------------- reading
 
 
 def parse_lock_file(data: bytes, what: str) -> LockFile:
-    """The locks in ``data``; ``what`` names the file in messages, which say line and column."""
+    """Parse a lock file; ``what`` names it in messages, which have line and column."""
     try:
         if len(data) > LOCK_FILE_BYTES:
             raise HclError(_START, f"it has {len(data):,} bytes, more than the {LOCK_FILE_BYTES:,} that it may have")
@@ -110,9 +141,6 @@ def parse_lock_file(data: bytes, what: str) -> LockFile:
     except HclError as error:
         shown = printable(what, 500)
         raise ConfigError(f"{shown}, {error.position}: {error}", hint=error.hint) from None
-
-
-_START = Position(1, 1)
 
 
 def _decoded(data: bytes) -> str:
@@ -220,34 +248,3 @@ def _text(literal: Literal) -> str:
 
 def _refuse_spelling(literal: Literal, what: str, canonical: str) -> NoReturn:
     raise HclError(literal.position, f"{what} must be written in the normal form: {printable(canonical, 500)}")
-
-
-LOCK_FILE_NAME: Final = ".terraform.lock.hcl"
-#: Everybody who builds reads it.
-_MODE = 0o644
-
-
-def read_lock_file(path: Path) -> LockFile:
-    """What is locked there; nothing where there is no file."""
-    data = read_user_file(path, LOCK_FILE_BYTES)
-    return LockFile() if data is None else parse_lock_file(data, shown_path(path))
-
-
-def write_lock_file(path: Path, lock_file: LockFile, engine: Engine = Engine.OPENTOFU) -> None:
-    """Replace it in one step, or leave it as it was."""
-    what = f"cannot write {shown_path(path)}"
-    with translated(what):
-        # Where people keep a link, the link stays, and what it leads to is replaced.
-        target = Path(os.path.realpath(path))
-        if target.exists() and not target.is_file():  # a rename would put a file in the place of /dev/null
-            raise InstallError(f"{what}: it is not a file")
-        new = target.with_name(f"{target.name}.getmodules-{os.urandom(8).hex()}")
-        try:
-            with durable.new_file(new, _MODE) as stream:
-                if os.name != "nt":
-                    os.fchmod(stream.fileno(), _MODE)  # whatever the umask
-                stream.write(format_lock_file(lock_file, engine).encode())
-            durable.put(new, target)
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(new)

@@ -1,4 +1,4 @@
-"""A provider package on this machine, measured once: everything that authenticators compare."""
+"""Provider packages on this machine, with the hashes and sizes that authenticators compare."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Package:
 
     @property
     def hashes(self) -> frozenset[Hash]:
-        """All that are true of it."""
+        """All hashes of the package."""
         return frozenset({self.h1}) if self.zh is None else frozenset({self.h1, self.zh})
 
 
 def measure(path: str | os.PathLike[str], platform: Platform) -> Package:
-    """The package at ``path``: a zip file, or a directory into which one was unpacked."""
+    """Measure the package at ``path``, which is a zip file, or a directory into which one was unpacked."""
     path = Path(path)
     try:
         status = path.stat()

@@ -1,4 +1,4 @@
-"""What follows from the dispositions of a package's hashes: what to tell the user, and what to lock."""
+"""Conclusions from the dispositions of a package's hashes: a summary for the user, and the hashes to lock."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from getmodules.providers.lockfile import ProviderLock
 
 
 class Summary(Enum):
-    """How well a package is authenticated, in the words of ``tofu init``."""
+    """The degree to which a package is authenticated, in the words of ``tofu init``."""
 
     SIGNED = "signed"
     SIGNING_SKIPPED = "signing skipped"
@@ -20,7 +20,7 @@ class Summary(Enum):
 
 
 def summarize(dispositions: HashDispositions) -> Summary:
-    """The first that applies. The whole truth is in the dispositions: this is for people who look at one line."""
+    """Return the first summary that applies. It is for people; the dispositions say more."""
     found = dispositions.values()
     if any(each.signed_by for each in found):
         return Summary.SIGNED
@@ -41,11 +41,11 @@ def hashes_to_lock(
     prior: ProviderLock | None,
     signature_needed: bool,
 ) -> frozenset[Hash]:
-    """The hashes that the lock gets for a provider of which ``version`` was installed, with that h1.
+    """Return the hashes to lock for a provider of which ``version`` was installed, with that h1.
 
     What was locked for the same version stays. With ``signature_needed``
-    (:meth:`~getmodules.providers.SignaturePolicy.is_enforced_for`) nobody's word is enough to add a hash that was
-    neither calculated here nor signed.
+    (:meth:`~getmodules.providers.SignaturePolicy.is_enforced_for`) a hash is added only if it
+    was calculated here or signed.
     """
     kept = prior.hashes if prior is not None and prior.version == version else ()
     new = (hash_ for hash_, each in dispositions.items() if _is_to_be_locked(each, signature_needed))

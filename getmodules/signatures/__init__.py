@@ -1,1 +1,1 @@
-"""Signatures: OpenPGP keys and what they signed."""
+"""Signatures: OpenPGP keys, and documents that they signed."""

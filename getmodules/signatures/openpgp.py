@@ -1,7 +1,7 @@
-"""Detached OpenPGP signatures: who, of those who may, has signed this document?
+"""Verification of detached OpenPGP signatures: finds the key that signed a document.
 
-Beyond the mathematics, a signature must have been made while its key was valid, with algorithms that are trusted still;
-a revoked key signs nothing; and a key that has expired since is reported, for the policy to judge.
+Beyond the mathematics, a signature must have been made while its key was valid, with algorithms that are still trusted.
+Signatures of a revoked key do not count; a key that has expired since is reported, for the policy to judge.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from getmodules.signatures.openpgp_keys import (
     Certificate,
     ComponentKey,
     UnusableError,
-    asked,
+    call_sequoia,
+    enum_name,
+    import_sequoia,
     key_id,
-    named,
     read_certificates,
-    sequoia,
 )
 from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
@@ -45,7 +45,7 @@ _ARMOR = re.compile(rb"(?:^|[\r\n])[ \t]*-----BEGIN PGP ")
 
 @valueclass
 class _Signature:
-    """What one signature says about itself; none of it is true before it is verified."""
+    """A signature with its claims about itself, none of which is true before it is verified."""
 
     #: The key that made it, by its fingerprint or its id.
     issuer: str | None
@@ -53,23 +53,23 @@ class _Signature:
     algorithm: str
     created: datetime | None
     expiration: datetime | None
-    #: What only those may verify it who know what it means.
+    #: The names of critical notations: only programs that know their meaning may verify the signature.
     critical: tuple[str, ...]
-    #: What pysequoia made of it.
+    #: The signature as pysequoia parsed it.
     sig: Sig
 
 
 @valueclass
 class Signer:
-    """The key whose signature was found good: the primary one, also where a subkey of it signed."""
+    """The key whose signature is good: the primary key, also if a subkey of it signed."""
 
     fingerprint: str
-    #: When the key that signed ceased to be valid; ``None`` where it is valid still.
+    #: The time at which the key that signed ceased to be valid; None if it is still valid.
     expired: datetime | None = None
 
     @property
     def key_id(self) -> str:
-        """As gpg and OpenTofu show it."""
+        """The id of the key as gpg and OpenTofu show it."""
         return key_id(self.fingerprint).upper()
 
 
@@ -82,9 +82,9 @@ def find_signer(
     trusted: frozenset[str] | None = None,
     refuse_expired: bool = False,
 ) -> Signer:
-    """The first of ``keys`` that signed ``document``; one that is still valid goes before one that is not.
+    """Find the first of ``keys`` that signed ``document``, preferring keys that are still valid.
 
-    ``signature`` and ``keys`` may be binary or armored; ``trusted`` are the fingerprints that will do, if not all.
+    ``signature`` and ``keys`` may be binary or armored; ``trusted`` are the fingerprints that are accepted, if not all.
     """
     unusable: list[SignatureError] = []
     complaints: list[SignatureError] = []
@@ -123,11 +123,13 @@ def _verify(
         )
     _refuse_revoked(certificate, key)
     try:
-        verified = asked(
-            lambda: sequoia().verify(bytes=document, store=lambda ids: [certificate.cert], signature=signature.sig)
+        verified = call_sequoia(
+            lambda: import_sequoia().verify(
+                bytes=document, store=lambda ids: [certificate.cert], signature=signature.sig
+            )
         )
     except UnusableError:
-        raise _unfit(signature, certificate, key, now) from None
+        raise _unfit_error(signature, certificate, key, now) from None
     signing = certificate.key(verified.valid_sigs[0].signing_key)
     assert signing is not None
     _refuse_revoked(certificate, signing)  # a signature may name several keys, and another one first
@@ -138,7 +140,7 @@ def _verify(
 
 
 def _refuse_revoked(certificate: Certificate, key: ComponentKey) -> None:
-    """Whatever the reason for it, and also where the signature is older: who has the key can give it any date."""
+    """Refuse revoked keys, for whatever reason, even for older signatures: their dates can be forged with the key."""
     if certificate.is_revoked or key.is_revoked:
         which = certificate if certificate.is_revoked else f"the subkey {key.fingerprint.upper()} of {certificate}"
         raise SignatureError(
@@ -148,8 +150,8 @@ def _refuse_revoked(certificate: Certificate, key: ComponentKey) -> None:
         )
 
 
-def _unfit(signature: _Signature, certificate: Certificate, key: ComponentKey, now: datetime) -> SignatureError:
-    """pysequoia says no more than that; what can be seen from outside is said here."""
+def _unfit_error(signature: _Signature, certificate: Certificate, key: ComponentKey, now: datetime) -> SignatureError:
+    """Return the reason why a signature is bad, as far as it can be seen: pysequoia does not tell."""
     made, by = signature.created, f"the signature by {certificate}"
     if key.flaw is not None:
         return SignatureError(f"{by} is made with {key.flaw}", hint=SUPPORTED_KEY)
@@ -198,7 +200,7 @@ def _refusal(
     if complaints:
         return complaints[-1]
     issuers = ", ".join(sorted({each.issuer.upper() if each.issuer else "an unnamed key" for each in signatures}))
-    if unusable:  # it may be the one that signed
+    if unusable:  # one of these may have signed
         last = unusable[-1]
         return SignatureError(f"the signature is by {issuers}; {last.message}", hint=last.hint)
     return SignatureError(
@@ -209,13 +211,13 @@ def _refusal(
 
 
 def _read_signatures(data: bytes) -> list[_Signature]:
-    """All signatures of one file: who changes a key often signs with the old and the new one."""
+    """Read all signatures of a file: while a key is replaced, the old and the new one often sign both."""
     if len(data) > SIGNATURE_BYTES:
         raise SignatureError(f"the signature has {len(data):,} bytes, more than the {SIGNATURE_BYTES:,} allowed")
     if data.lstrip().startswith(b"-----BEGIN PGP SIGNED MESSAGE"):
         raise SignatureError("this is a signed message, and no detached signature", hint=_DETACHED)
     try:
-        signatures = asked(lambda: _parse_signatures(data))
+        signatures = call_sequoia(lambda: _parse_signatures(data))
     except UnusableError as error:
         raise SignatureError(f"the signature cannot be read: {error}", hint=_DETACHED) from None
     if not 1 <= len(signatures) <= MOST_SIGNATURES:
@@ -226,24 +228,24 @@ def _read_signatures(data: bytes) -> list[_Signature]:
 
 
 def _parse_signatures(data: bytes) -> list[_Signature]:
-    sequoia()  # first, so that a missing library is what is said to be missing
+    import_sequoia()  # first, for its error about a missing library
     from pysequoia.packet import PacketPile
 
     return [_signature(packet) for block in _blocks(data) for packet in PacketPile.from_bytes(block)]
 
 
 def _blocks(data: bytes) -> list[bytes]:
-    """Armored signatures one behind the other, of which pysequoia would read the first; binary ones are one block."""
+    """Split concatenated armored signatures, of which pysequoia would read only the first; binary data is one block."""
     starts = [match.start() for match in _ARMOR.finditer(data)]
     return [data[start:end] for start, end in pairwise([0, *starts[1:], len(data)])]
 
 
 def _signature(packet: Packet) -> _Signature:
-    sig = sequoia().Sig.from_bytes(bytes(packet))
+    sig = import_sequoia().Sig.from_bytes(bytes(packet))
     return _Signature(
         issuer=sig.issuer_fingerprint or sig.issuer_key_id,
-        kind=named(sig.signature_type),
-        algorithm=named(sig.hash_algorithm),
+        kind=enum_name(sig.signature_type),
+        algorithm=enum_name(sig.hash_algorithm),
         created=sig.created,
         expiration=sig.expiration,
         critical=tuple(note.key for note in packet.notations or () if _is_critical(note.key.encode(), packet.body)),
@@ -252,6 +254,6 @@ def _signature(packet: Packet) -> _Signature:
 
 
 def _is_critical(name: bytes, signature: bytes) -> bool:
-    """pysequoia tells the names of notations, and nothing of the bit which says that this one must be understood."""
+    """Return whether a notation is critical: pysequoia has the names of notations, but not this bit."""
     subpacket = rb"\x94.{4}%b..%b" % (re.escape(len(name).to_bytes(2, "big")), re.escape(name))
     return re.search(subpacket, signature, re.DOTALL) is not None

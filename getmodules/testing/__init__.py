@@ -27,15 +27,18 @@ from getmodules.testing.packages import (
 from getmodules.testing.registry.access import Access, User
 from getmodules.testing.registry.call import Behaviour
 from getmodules.testing.registry.server import tls_context
-from getmodules.testing.registry.service import Registry
+from getmodules.testing.registry.service import Armed, Registry
+from getmodules.testing.registry.wire import Request
 
 __all__ = [
     "FAULTS",
     "Access",
+    "Armed",
     "Behaviour",
     "Fault",
     "Package",
     "Registry",
+    "Request",
     "User",
     "artifact",
     "helm_chart",

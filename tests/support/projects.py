@@ -10,8 +10,8 @@ from typing import Any
 from getmodules import Client
 from getmodules.pipeline.batch import Pace
 from getmodules.pipeline.operation import Operation
-from getmodules.project.manifest import Place, read_manifest
-from getmodules.project.workspace import Bench
+from getmodules.project.manifest import ProjectFiles, read_manifest
+from getmodules.project.workspace import Workspace
 from tests.support.fakes import installed_files, zip_of
 
 #: What no run leaves in a project besides what it was asked for.
@@ -62,9 +62,14 @@ class Project:
         """The files of what is installed."""
         return installed_files(self.directory / dest)
 
-    def bench(self, *, read: bool = True, offline: bool = False) -> Bench:
+    def workspace(self, *, read: bool = True, offline: bool = False) -> Workspace:
         operation: Operation = self.client._services.operation()
-        return Bench(place=Place.at(self.directory), means=operation, pace=Pace(), read=read_manifest if read else None)
+        return Workspace(
+            files=ProjectFiles.from_path(self.directory),
+            operation=operation,
+            pace=Pace(),
+            read=read_manifest if read else None,
+        )
 
     @property
     def installed(self) -> Mapping[str, str]:

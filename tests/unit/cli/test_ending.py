@@ -32,7 +32,7 @@ def _conclude(error: BaseException, *, json_wanted: bool = False, verbose: bool 
     out, err = io.StringIO(), io.StringIO()
     console = Console(stdout=out, stderr=err, environ={})
     console.json, console.verbose = json_wanted, verbose
-    return subject.conclude(error, console), out.getvalue(), err.getvalue()
+    return subject.report_ending(error, console), out.getvalue(), err.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_an_error_that_cannot_be_written_as_json_keeps_its_exit_code(stdout: io.
     err = io.StringIO()
     console = Console(stdout=stdout, stderr=err, environ={})
     console.json = True
-    assert subject.conclude(DigestMismatchError("m"), console) == 3
+    assert subject.report_ending(DigestMismatchError("m"), console) == 3
     assert err.getvalue() == "error: m\n  code: digest-mismatch\n"
 
 
@@ -157,10 +157,10 @@ def test_an_interrupt_while_an_error_is_told() -> None:
     console = Console(stdout=Impatient(), stderr=err, environ={})
     console.json = True
     with pytest.raises(Interrupted):  # one that never stops; a real one comes once
-        subject.conclude(ConfigError("m"), console)
+        subject.report_ending(ConfigError("m"), console)
     console = Console(stdout=OnceImpatient(), stderr=err, environ={})
     console.json = True
-    assert subject.conclude(ConfigError("m"), console) == 143
+    assert subject.report_ending(ConfigError("m"), console) == 143
 
 
 class OnceImpatient(io.StringIO):

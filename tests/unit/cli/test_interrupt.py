@@ -27,7 +27,7 @@ def _in_child(work: Callable[[], None]) -> None:
 @each_signal
 def test_a_signal_is_raised_where_the_program_is(number: signal.Signals) -> None:
     def child() -> None:
-        with subject.raised():
+        with subject.signals_as_exceptions():
             with pytest.raises(KeyboardInterrupt) as caught:  # what knows Ctrl-C knows all of them
                 _send(number)
             assert isinstance(caught.value, Interrupted)
@@ -55,7 +55,7 @@ def test_while_one_is_on_its_way_others_are_ignored(second: signal.Signals) -> N
             clean()
 
     def child() -> None:
-        with subject.raised():
+        with subject.signals_as_exceptions():
             with pytest.raises(Interrupted) as caught:
                 interrupted()
             _send(second)
@@ -71,7 +71,7 @@ def test_one_that_got_lost_is_raised_again_at_the_next_check(capfd: pytest.Captu
             _send(signal.SIGTERM)  # Python drops what is raised in here
 
     def child() -> None:
-        with subject.raised():
+        with subject.signals_as_exceptions():
             subject.check()
             careless = Careless()
             del careless
@@ -90,7 +90,7 @@ def test_other_things_that_python_drops_are_still_told(capfd: pytest.CaptureFixt
             raise ZeroDivisionError
 
     def child() -> None:
-        with subject.raised():
+        with subject.signals_as_exceptions():
             careless = Careless()
             del careless
 
@@ -102,7 +102,7 @@ def test_other_things_that_python_drops_are_still_told(capfd: pytest.CaptureFixt
 def test_what_was_ignored_before_stays_ignored(number: signal.Signals) -> None:
     def child() -> None:
         signal.signal(number, signal.SIG_IGN)
-        with subject.raised():
+        with subject.signals_as_exceptions():
             _send(number)
         assert signal.getsignal(number) is signal.SIG_IGN
 
@@ -112,7 +112,7 @@ def test_what_was_ignored_before_stays_ignored(number: signal.Signals) -> None:
 @each_signal
 def test_afterwards_the_process_only_ends(number: signal.Signals) -> None:
     def child() -> None:
-        with subject.raised():
+        with subject.signals_as_exceptions():
             pass
         _send(number)
 

@@ -17,7 +17,7 @@ def _shown(*, quiet: bool = False, verbose: bool = False) -> str:
     err = io.StringIO()
     console = Console(stdout=io.StringIO(), stderr=err, environ={})
     console.quiet, console.verbose = quiet, verbose
-    with subject.shown(console):
+    with subject.show_logs(console):
         LOGGER.debug("in detail")
         LOGGER.warning("careful: %s", "https://u:secret@h/\x1b[2J")
         LOGGER.error("bad")
@@ -52,6 +52,6 @@ def test_a_record_that_makes_no_sentence_does_not_end_the_work(
 ) -> None:
     monkeypatch.setattr(logging, "raiseExceptions", False)
     console = Console(stdout=io.StringIO(), stderr=io.StringIO(), environ={})
-    with subject.shown(console):
+    with subject.show_logs(console):
         LOGGER.error("%d things", "many")
         LOGGER.error("still here")

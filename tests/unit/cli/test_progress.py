@@ -45,14 +45,14 @@ def _console(stderr: io.StringIO | None = None, **environ: str) -> Console:
 def test_which_progress_is_shown(name: str, stderr: io.StringIO, term: str, quiet: bool, kind: type[Progress]) -> None:
     console = _console(stderr, TERM=term)
     console.quiet = quiet
-    with subject.shown(name, Client(), console) as shown:
-        assert isinstance(shown, subject.Attentive)
+    with subject.open_progress(name, Client(), console) as shown:
+        assert isinstance(shown, subject.InterruptibleProgress)
         assert type(shown.shown) is kind
 
 
 def test_a_signal_that_got_lost_is_raised_between_pieces_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
     err = io.StringIO()
-    attentive = subject.Attentive(subject.Plain(_console(err)))
+    attentive = subject.InterruptibleProgress(subject.Plain(_console(err)))
     attentive.phase(PACKAGE, Phase.RESOLVING)
     attentive.advance(PACKAGE, 1)
     monkeypatch.setattr(interrupt, "_received", [signal.SIGTERM])
@@ -92,7 +92,7 @@ def getmodules_progress():
 def test_the_progress_of_a_plugin(site: Path) -> None:
     make_plugin(site, "progress-dots", SINK.format(opened="Dots(stream)"))
     err = io.StringIO()
-    with subject.shown("dots", Client(), _console(err)) as shown:
+    with subject.open_progress("dots", Client(), _console(err)) as shown:
         shown.phase(PACKAGE, Phase.RESOLVING)
     assert err.getvalue() == "."
 
@@ -116,7 +116,7 @@ def test_what_the_progress_of_a_plugin_raises_is_its_own_fault(
         .replace("self, package, phase, total=None", "self, *arguments")
     )
     make_plugin(site, "progress-raising", source.replace('self.stream.write(".")', "raise ZeroDivisionError"))
-    with subject.shown("dots", Client(), _console()) as shown, pytest.raises(PluginContractError) as caught:
+    with subject.open_progress("dots", Client(), _console()) as shown, pytest.raises(PluginContractError) as caught:
         getattr(shown, method)(*arguments)
     assert caught.value.code == "plugin-contract"
     assert "progress-raising 1.0" in caught.value.message
@@ -135,7 +135,7 @@ def test_the_progress_of_a_plugin_that_is_none(site: Path) -> None:
     make_plugin(site, "progress-none", SINK.format(opened="None"))
     with (
         pytest.raises(PluginContractError, match="progress-none") as caught,
-        subject.shown("dots", Client(), _console()),
+        subject.open_progress("dots", Client(), _console()),
     ):
         pytest.fail("it was opened")
     assert caught.value.code == "plugin-contract"
@@ -152,7 +152,7 @@ def test_the_progress_of_a_plugin_that_is_none(site: Path) -> None:
 def test_a_progress_that_nobody_knows(name: str, hint: str) -> None:
     with (
         pytest.raises(ConfigError, match=f"there is no progress '{name}'") as caught,
-        subject.shown(name, Client(), _console()),
+        subject.open_progress(name, Client(), _console()),
     ):
         pytest.fail("it was opened")
     assert (caught.value.code, caught.value.hint) == ("config", hint)
@@ -192,7 +192,7 @@ def _line(clock: Clock | None = None) -> subject.Lines:
 
 def _drawn(lines: subject.Lines, width: int = 100) -> str:
     """The one line that is there, or none."""
-    return "".join(lines.drawn(width, 1))
+    return "".join(lines.render(width, 1))
 
 
 def test_the_line_says_what_is_going_on() -> None:
@@ -217,26 +217,26 @@ def test_the_line_says_what_is_going_on() -> None:
 def test_several_packages_have_a_line_each_and_one_for_all_of_them() -> None:
     lines = _line()
     lines.planned(5)
-    assert lines.drawn(100, 24) == []
+    assert lines.render(100, 24) == []
     lines.phase("first", Phase.DOWNLOADING, 4)
     lines.phase("second", Phase.RESOLVING)
     lines.advance("first", 1)
-    assert lines.drawn(100, 24) == [
+    assert lines.render(100, 24) == [
         "downloading  first  1 B of 4 B",
         "resolving  second",
         "0 of 5 packages, 2 running  1 B",
     ]
     lines.finished("first", ValueError())
-    assert lines.drawn(100, 24) == ["resolving  second", "1 of 5 packages, 1 running  1 B"]
+    assert lines.render(100, 24) == ["resolving  second", "1 of 5 packages, 1 running  1 B"]
     lines.planned(2)
-    assert lines.drawn(100, 24)[-1] == "0 of 2 packages, 1 running  1 B"
+    assert lines.render(100, 24)[-1] == "0 of 2 packages, 1 running  1 B"
 
 
 def test_one_package_of_one_needs_no_total() -> None:
     lines = _line()
     lines.planned(1)
     lines.phase("only", Phase.RESOLVING)
-    assert lines.drawn(100, 24) == ["resolving  only"]
+    assert lines.render(100, 24) == ["resolving  only"]
 
 
 @pytest.mark.parametrize("height", [0, 1, 2, 5, 24])
@@ -245,7 +245,7 @@ def test_the_lines_are_never_more_than_the_terminal_has(height: int) -> None:
     lines.planned(100)
     for number in range(50):
         lines.phase(f"package-{number}", Phase.RESOLVING)
-    drawn = lines.drawn(80, height)
+    drawn = lines.render(80, height)
     assert len(drawn) <= max(height, 2)
     assert drawn[0] == "resolving  package-0"
     assert drawn[-1].startswith("0 of 100 packages, 50 running")
@@ -281,7 +281,7 @@ def test_the_thread_draws_at_most_ten_times_a_second_and_clears_up() -> None:
     err = Terminal()
     console = _console(err, COLUMNS="60")
     began = time.monotonic()
-    with subject.shown("auto", Client(), console) as shown:
+    with subject.open_progress("auto", Client(), console) as shown:
         shown.phase(PACKAGE, Phase.DOWNLOADING)
         while "downloading" not in err.getvalue() or time.monotonic() < began + 0.5:
             shown.advance(PACKAGE, 1)
@@ -295,7 +295,7 @@ def test_the_thread_draws_at_most_ten_times_a_second_and_clears_up() -> None:
 
 def test_what_is_done_at_once_is_never_drawn() -> None:
     err = Terminal()
-    with subject.shown("auto", Client(), _console(err)) as shown:
+    with subject.open_progress("auto", Client(), _console(err)) as shown:
         shown.phase(PACKAGE, Phase.RESOLVING)
         shown.finished(PACKAGE, None)
     assert err.getvalue() == ""
@@ -337,7 +337,7 @@ def test_many_threads_may_report() -> None:
     ],
 )  # fmt: skip
 def test_amount(number: int, shown: str) -> None:
-    assert subject.amount(number) == shown
+    assert subject.format_bytes(number) == shown
 
 
 @pytest.mark.parametrize(
@@ -354,4 +354,4 @@ def test_amount(number: int, shown: str) -> None:
     ],
 )
 def test_shortened(text: str, width: int, shown: str) -> None:
-    assert subject.shortened(text, width) == shown
+    assert subject.shorten(text, width) == shown

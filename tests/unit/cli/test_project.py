@@ -46,18 +46,18 @@ def test_failures_are_told_by_package() -> None:
         Failure(module="b", error=OfflineError("not here")),
         Failure(module="c", error=shared),
     ]
-    assert subject.tell(failures, Console(stdout=None, stderr=err, environ={})) == 6
+    assert subject.report_failures(failures, Console(stdout=None, stderr=err, environ={})) == 6
     assert err.getvalue() == (
         "error: a, c: there is nothing\n  address: oci://h/x\n  code: not-found\nerror: b: not here\n  code: offline\n"
     )
-    assert subject.as_json(failures) == [
+    assert subject.failures_as_json(failures) == [
         {"module": "a", "code": "not-found", "message": "there is nothing", "hint": None, "address": "oci://h/x"},
         {"module": "b", "code": "offline", "message": "not here", "hint": None, "address": None},
         {"module": "c", "code": "not-found", "message": "there is nothing", "hint": None, "address": "oci://h/x"},
     ]
-    assert subject.tell([], Console(stdout=None, stderr=err, environ={})) == 0
+    assert subject.report_failures([], Console(stdout=None, stderr=err, environ={})) == 0
 
 
 def test_columns() -> None:
-    assert subject.lines([("a", "bbb", "c"), ("aaa", "b", "")]) == "a    bbb  c\naaa  b"
-    assert subject.lines([]) == ""
+    assert subject.align_columns([("a", "bbb", "c"), ("aaa", "b", "")]) == "a    bbb  c\naaa  b"
+    assert subject.align_columns([]) == ""

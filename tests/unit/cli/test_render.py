@@ -153,10 +153,10 @@ def test_an_endless_message_is_cut() -> None:
 
 def test_whole_makes_harmless_and_never_cuts() -> None:
     text = (HARMFUL + "\U000e0001") * 1_000
-    shown = subject.whole(text)
+    shown = subject.harmless(text)
     assert shown.isprintable()
-    assert shown == subject.whole(HARMFUL + "\U000e0001") * 1_000
-    assert subject.whole("") == ""
+    assert shown == subject.harmless(HARMFUL + "\U000e0001") * 1_000
+    assert subject.harmless("") == ""
 
 
 @pytest.mark.parametrize(

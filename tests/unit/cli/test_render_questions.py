@@ -29,7 +29,7 @@ def console(stdin: io.StringIO | None, stderr: io.StringIO | None = None) -> Con
     ],
 )
 def test_whom_it_asks(stdin: io.StringIO | None, stderr: io.StringIO | None, asks: bool) -> None:
-    assert console(stdin, stderr).asks is asks
+    assert console(stdin, stderr).can_ask is asks
 
 
 def test_a_question_and_its_answer() -> None:

@@ -19,8 +19,8 @@ def _wants(project: Project, **modules: tuple[str, str]) -> None:
 
 
 def _check(project: Project) -> None:
-    bench = project.bench()
-    subject.check_manifest(bench.manifest(), None, lambda name: True, bench)
+    workspace = project.workspace()
+    subject.check_manifest(workspace.manifest(), None, lambda name: True, workspace)
 
 
 PACKED, WHOLE, NET = "./pkg.zip", "./src", "./src//net"
@@ -95,9 +95,9 @@ def test_a_lock_that_is_installed_by_itself(project: Project) -> None:
 def test_what_is_locked_under_a_pin_is_not_looked_at(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     _wants(project, a=(PACKED, "modules/a"), b=(PACKED, "modules/b"))
     project.client.lock(project.directory)
-    bench = project.bench()
-    monkeypatch.setattr(type(bench), "detect", None)
-    subject.check_manifest(bench.manifest(), bench.lock(), lambda name: False, bench)
+    workspace = project.workspace()
+    monkeypatch.setattr(type(workspace), "detect", None)
+    subject.check_manifest(workspace.manifest(), workspace.lock(), lambda name: False, workspace)
 
 
 @pytest.mark.parametrize(
@@ -119,12 +119,12 @@ def test_a_module_in_its_own_source(source: str, relation: str, project: Project
         assert failure.error.code == "install/inside-source"
         where = project.directory
         assert failure.error.message == f"the destination {where}/src/a {relation.format(where)}"
-    bench = project.bench()
+    workspace = project.workspace()
     entry = ModuleEntry(name="a", source=source, dest="src/a")
-    refusal(InstallError, "install/inside-source", subject.check_own, entry, bench.detect(source), bench)
+    refusal(InstallError, "install/inside-source", subject.check_own, entry, workspace.detect(source), workspace)
     assert not project.has_lock
 
 
 def test_an_empty_manifest(project: Project) -> None:
     project.wants("")
-    subject.check_manifest(Manifest(), None, lambda name: True, project.bench())
+    subject.check_manifest(Manifest(), None, lambda name: True, project.workspace())

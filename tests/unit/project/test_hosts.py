@@ -15,8 +15,8 @@ from tests.support.fakes import Recorder
 from tests.support.refusals import refusal
 
 
-def _around(text: str, directory: Path = Path("/p")) -> subject.Surroundings:
-    return parse_manifest(text, directory / "getmodules.toml").surroundings
+def _around(text: str, directory: Path = Path("/p")) -> subject.HostSettings:
+    return parse_manifest(text, directory / "getmodules.toml").host_settings
 
 
 @pytest.fixture
@@ -77,13 +77,13 @@ def test_what_the_manifest_decides_is_told() -> None:
         '[hosts."a.example"]\ntoken_variable = "GETMODULES_A_TOKEN"\n[hosts."b.example"]\nplain_http = true'
     )
     seen = Recorder()
-    around.tell({"GETMODULES_A_TOKEN": "s3cr3t"}, seen)
+    around.announce({"GETMODULES_A_TOKEN": "s3cr3t"}, seen)
     assert seen.events == [
         ("notice", "GETMODULES_A_TOKEN is the token for a.example: getmodules.toml says so"),
         ("notice", "b.example is spoken to without TLS: getmodules.toml says so"),
     ]
     quiet = Recorder()
-    _around('[hosts."a.example"]\ntoken_variable = "GETMODULES_A_TOKEN"').tell({}, quiet)
+    _around('[hosts."a.example"]\ntoken_variable = "GETMODULES_A_TOKEN"').announce({}, quiet)
     assert quiet.events == []
 
 

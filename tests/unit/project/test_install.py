@@ -24,7 +24,7 @@ from getmodules import (
 )
 from getmodules.pipeline.batch import Pace
 from getmodules.project import install as subject
-from getmodules.project.install import Wishes
+from getmodules.project.install import InstallOptions
 from getmodules.project.reports import InstallReport
 from getmodules.testing import Registry
 from tests.support import processes
@@ -34,8 +34,8 @@ from tests.support.snapshots import snapshot
 
 
 def _install(project: Project, *names: str, **wishes: bool) -> InstallReport:
-    bench = project.bench(read=not wishes.get("frozen"))
-    return subject.install(Wishes(names=names, **wishes), bench)
+    workspace = project.workspace(read=not wishes.get("frozen"))
+    return subject.install(InstallOptions(names=names, **wishes), workspace)
 
 
 def _actions(report: InstallReport) -> dict[str, str]:

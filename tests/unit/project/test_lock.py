@@ -18,11 +18,11 @@ from tests.support.snapshots import snapshot
 
 
 def _lock(project: Project, upgrade: Upgrade | None = None) -> LockReport:
-    return subject.lock(upgrade, project.bench())
+    return subject.lock(upgrade, project.workspace())
 
 
 def _check(project: Project) -> CheckReport:
-    return subject.check(project.bench())
+    return subject.check(project.workspace())
 
 
 def _changes(report: LockReport) -> dict[str, str]:

@@ -8,19 +8,19 @@ from typing import Any
 from getmodules import Elsewhere
 from getmodules.project import lock as subject
 from getmodules.project.lockfile import parse_lock
-from getmodules.project.select import targets
+from getmodules.project.select import find_targets
 from tests.support.fakes import FakeGetter, FakePlugin, a_pin, blob, zip_of
 from tests.support.projects import Project
 
 
 def _targets(project: Project) -> dict[str, Any]:
-    bench = project.bench()
-    return dict(targets(bench.manifest().modules.values(), bench).done)
+    workspace = project.workspace()
+    return dict(find_targets(workspace.manifest().modules.values(), workspace).done)
 
 
 def test_fetched_and_thrown_away(project: Project) -> None:
     project.wants(net="./src//net", none="./none")
-    outcome = subject.fetched(_targets(project), project.bench())
+    outcome = subject.fetch_entries(_targets(project), project.workspace())
     module, package = outcome.done["net"]
     assert (module.package, package.address) == ("./src//net", "./src//net")
     assert [failure.module for failure in outcome.failures] == ["none"]
@@ -30,7 +30,7 @@ def test_fetched_and_thrown_away(project: Project) -> None:
 def test_nothing_to_do(project: Project) -> None:
     project.wants("")
     before = set(project.directory.iterdir())
-    assert subject.fetched({}, project.bench()).done == {}
+    assert subject.fetch_entries({}, project.workspace()).done == {}
     assert set(project.directory.iterdir()) == before
 
 
@@ -44,7 +44,7 @@ def test_what_can_be_asked_for_is_not_fetched(tmp_path: Path) -> None:
     packages = {name: parse_lock(project.lock, "x").entry(name)[1] for name in ("cheap", "dear")}
     for getter in (cheap, dear):
         getter.asked.clear()
-    outcome = subject.identities(_targets(project), packages, project.bench())
+    outcome = subject.current_identities(_targets(project), packages, project.workspace())
     assert outcome.done == {name: package.id for name, package in packages.items()}
     assert [asked[0] for asked in cheap.asked] == ["resolve"]
     assert "fetch" in [asked[0] for asked in dear.asked]
@@ -55,7 +55,7 @@ def test_failures_come_in_order(tmp_path: Path) -> None:
     project = Project(tmp_path / "project", plugins=(FakePlugin(lost),))
     project.wants(b="lost://h/x", a="./none", c="lost://h/y")
     lock = dict.fromkeys("abc", Any)
-    outcome = subject.identities(_targets(project), lock, project.bench())  # type: ignore[arg-type]
+    outcome = subject.current_identities(_targets(project), lock, project.workspace())  # type: ignore[arg-type]
     assert [(failure.module, failure.error.code) for failure in outcome.failures] == [
         ("b", "fetch/too-many-hops"),
         ("a", "not-found"),

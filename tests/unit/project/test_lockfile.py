@@ -8,7 +8,7 @@ import pytest
 
 from getmodules import ConfigError, LockStaleError
 from getmodules.project import lockfile as subject
-from getmodules.project.manifest import Place
+from getmodules.project.manifest import ProjectFiles
 from tests.support.refusals import refusal
 
 H1 = "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
@@ -104,11 +104,11 @@ def test_reading_the_file(tmp_path: Path) -> None:
 def test_a_lock_that_is_needed(tmp_path: Path, manifest: bool, hint: str) -> None:
     if manifest:
         (tmp_path / "getmodules.toml").write_text("")
-    place = Place.at(tmp_path)
-    error = refusal(LockStaleError, "lock-stale", subject.needed_lock, place)
+    files = ProjectFiles.from_path(tmp_path)
+    error = refusal(LockStaleError, "lock-stale", subject.require_lock, files)
     assert (error.hint or "").startswith(hint)
-    place.lock.write_text(FULL)
-    assert subject.needed_lock(place) == _parse(FULL)
+    files.lock.write_text(FULL)
+    assert subject.require_lock(files) == _parse(FULL)
 
 
 def _without(key: str, occurrence: int = 0) -> str:

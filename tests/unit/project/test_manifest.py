@@ -57,15 +57,15 @@ def test_all_that_a_manifest_may_say() -> None:
         "net": subject.ModuleEntry(name="net", source="./net", dest="vendor/net"),
     }
     assert manifest.registry == "registry.acme.example"
-    (host,) = manifest.surroundings.hosts
+    (host,) = manifest.host_settings.hosts
     assert (host.name, host.plain_http) == ("registry.acme.example:5000", True)
     assert host.token_variable == "GETMODULES_ACME_TOKEN"
-    assert manifest.surroundings.mirrors == {"oci://ghcr.io": "oci://mirror.acme.example/ghcr"}
+    assert manifest.host_settings.mirrors == {"oci://ghcr.io": "oci://mirror.acme.example/ghcr"}
 
 
 def test_an_empty_one() -> None:
     assert _parse("") == subject.Manifest()
-    assert not _parse("").surroundings
+    assert not _parse("").host_settings
 
 
 def test_where_modules_go_by_default() -> None:
@@ -152,13 +152,13 @@ def test_reading_it_again(tmp_path: Path) -> None:
 
 def test_the_place(tmp_path: Path) -> None:
     for given in (tmp_path, tmp_path / "getmodules.toml"):
-        place = subject.Place.at(given)
-        assert (place.manifest, place.directory) == (tmp_path / "getmodules.toml", tmp_path)
-        assert place.lock == tmp_path / "getmodules.lock"
-    assert subject.Place.at(tmp_path / "new", directory=True).manifest == tmp_path / "new/getmodules.toml"
-    assert subject.Place.at(tmp_path / "other.toml").lock == tmp_path / "getmodules.lock"
+        files = subject.ProjectFiles.from_path(given)
+        assert (files.manifest, files.directory) == (tmp_path / "getmodules.toml", tmp_path)
+        assert files.lock == tmp_path / "getmodules.lock"
+    assert subject.ProjectFiles.from_path(tmp_path / "new", directory=True).manifest == tmp_path / "new/getmodules.toml"
+    assert subject.ProjectFiles.from_path(tmp_path / "other.toml").lock == tmp_path / "getmodules.lock"
     for name in ("getmodules.lock", "GetModules.lock"):
-        refusal(ConfigError, "config", subject.Place.at, tmp_path / name)
+        refusal(ConfigError, "config", subject.ProjectFiles.from_path, tmp_path / name)
 
 
 # ------------------------------------------------------------------------------------------------ the schema

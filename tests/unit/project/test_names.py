@@ -71,7 +71,7 @@ def test_what_is_no_destination(text: str) -> None:
     ],
 )
 def test_collisions(dests: list[str], found: object) -> None:
-    assert subject.colliding((str(number), dest) for number, dest in enumerate(dests)) == found
+    assert subject.find_collision((str(number), dest) for number, dest in enumerate(dests)) == found
 
 
 @pytest.mark.parametrize(

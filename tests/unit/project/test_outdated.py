@@ -16,7 +16,7 @@ from tests.support.snapshots import snapshot
 
 
 def _outdated(project: Project) -> OutdatedReport:
-    return subject.outdated(project.bench())
+    return subject.outdated(project.workspace())
 
 
 @pytest.fixture
@@ -91,10 +91,10 @@ def test_an_entry_that_was_edited_is_not_compared_with_what_is_locked(locked: Pr
         f'[modules.fixed]\nsource = "{repository}/vpc"\nversion = "1.1.0"\n',
         new="./src",
     )
-    bench = locked.bench()
-    assert subject.outdated(replace(bench, means=replace(bench.means, progress=seen))) == OutdatedReport(
-        edited=("ranged",)
-    )
+    workspace = locked.workspace()
+    assert subject.outdated(
+        replace(workspace, operation=replace(workspace.operation, progress=seen))
+    ) == OutdatedReport(edited=("ranged",))
     assert [event for event in seen.events if event[0] == "notice"] == [
         ("notice", "not looked at, since ranged was edited and not locked again: getmodules lock")
     ]

@@ -109,7 +109,7 @@ def test_not_everything_is_listed() -> None:
 def test_merging() -> None:
     other = replace(ENTRY, name="net", source="./net", dest="modules/net")
     moved = replace(ENTRY, dest="elsewhere")
-    found = subject.merged(LOCK, {"net": _locked(other)}, _manifest(moved, other))
+    found = subject.merge_lock(LOCK, {"net": _locked(other)}, _manifest(moved, other))
     assert list(found.modules) == ["net", "vpc"]
     assert found.modules["vpc"].dest == "elsewhere"
     assert set(found.packages) == {"./vpc", "./net"}
@@ -117,8 +117,8 @@ def test_merging() -> None:
 
 def test_what_was_not_looked_up_keeps_its_entry_as_it_is() -> None:
     edited = replace(ENTRY, source="./other", dest="elsewhere")
-    assert subject.merged(LOCK, {}, _manifest(edited)) == LOCK
+    assert subject.merge_lock(LOCK, {}, _manifest(edited)) == LOCK
 
 
 def test_what_the_manifest_has_no_more_goes() -> None:
-    assert subject.merged(LOCK, {}, _manifest()) == Lock()
+    assert subject.merge_lock(LOCK, {}, _manifest()) == Lock()

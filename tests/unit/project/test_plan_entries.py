@@ -10,7 +10,7 @@ import pytest
 from getmodules import ConfigError, Elsewhere, Gate
 from getmodules.project import plan as subject
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage, parse_lock
-from getmodules.project.select import targets
+from getmodules.project.select import find_targets
 from tests.support.fakes import FakeGetter, FakePlugin, a_pin, blob, members_of, zip_of
 from tests.support.projects import Project
 from tests.support.refusals import refusal
@@ -41,7 +41,7 @@ def _demands(job: object) -> set[tuple[Gate, str, str]]:
 )
 def test_what_a_lock_demands(package: LockedPackage, demands: set[tuple[Gate, str, str]], project: Project) -> None:
     project.wants("")
-    job = subject.locked_job(MODULE, package, project.bench(), DEST)
+    job = subject.locked_job(MODULE, package, project.workspace(), DEST)
     assert _demands(job) == {*demands, (Gate.TREE, "lock", H1)}
     assert {demand.gate for demand in job.tree_demands} == {Gate.TREE}
 
@@ -49,14 +49,14 @@ def test_what_a_lock_demands(package: LockedPackage, demands: set[tuple[Gate, st
 def test_what_the_manifest_expects_is_demanded_besides(project: Project) -> None:
     project.wants("")
     for expect, gate in ((SHA, Gate.BYTES), (H1, Gate.TREE)):
-        job = subject.locked_job(replace(MODULE, expect=expect), PACKAGE, project.bench(), DEST)
+        job = subject.locked_job(replace(MODULE, expect=expect), PACKAGE, project.workspace(), DEST)
         assert (gate, "expect", expect) in _demands(job)
 
 
 def test_a_getter_that_the_address_does_not_have(project: Project) -> None:
     project.wants("")
     package = replace(PACKAGE, getter="oci")
-    error = refusal(ConfigError, "config", subject.locked_job, MODULE, package, project.bench(), DEST)
+    error = refusal(ConfigError, "config", subject.locked_job, MODULE, package, project.workspace(), DEST)
     assert "--upgrade vpc" in (error.hint or "")
 
 
@@ -80,12 +80,16 @@ def test_a_getter_that_the_address_does_not_have(project: Project) -> None:
 )
 def test_a_package_that_is_not_of_its_source(source: str, package: str, is_stray: bool, project: Project) -> None:
     project.wants(m=source)
-    bench = project.bench()
+    workspace = project.workspace()
     locked = replace(MODULE, name="m", source=source, package=package)
     lock = Lock({package: PACKAGE}, {"m": locked})
-    assert subject.strays(bench.manifest(), lock, bench) == ({"m"} if is_stray else set())
+    assert subject.find_mismatched(workspace.manifest(), lock, workspace) == ({"m"} if is_stray else set())
     edited = Lock({package: PACKAGE}, {"m": replace(locked, source="./edited")})
-    assert subject.strays(bench.manifest(), edited, bench) == subject.strays(bench.manifest(), None, bench) == set()
+    assert (
+        subject.find_mismatched(workspace.manifest(), edited, workspace)
+        == subject.find_mismatched(workspace.manifest(), None, workspace)
+        == set()
+    )
 
 
 @pytest.mark.parametrize(
@@ -180,7 +184,7 @@ def test_an_archive_that_has_become_a_directory(tmp_path: Path) -> None:
 
 def test_a_job_to_find_out(project: Project) -> None:
     project.wants(f'[modules.m]\nsource = "./pkg.zip"\nexpect = "{SHA}"')
-    bench = project.bench()
-    (target,) = targets(bench.manifest().modules.values(), bench).done.values()
+    workspace = project.workspace()
+    (target,) = find_targets(workspace.manifest().modules.values(), workspace).done.values()
     job = subject.fresh_job(target, DEST, force=True)
     assert (_demands(job), job.tree_demands, job.force) == ({(Gate.BYTES, "expect", SHA)}, (), True)

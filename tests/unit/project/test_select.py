@@ -44,7 +44,7 @@ def _entry(version: str | None, source: str = "fake://h/x//net", name: str = "vp
 
 
 def _select(project: Project, *entries: ModuleEntry) -> Target | GetModulesError:
-    outcome = subject.targets(entries, project.bench())
+    outcome = subject.find_targets(entries, project.workspace())
     (found,) = [*outcome.done.values(), *(failure.error for failure in outcome.failures)]
     return found
 
@@ -73,7 +73,7 @@ def test_without_a_version_nobody_is_asked(project: Project, getter: Tagged) -> 
 
 def test_modules_of_one_repository_ask_once(project: Project, getter: Tagged) -> None:
     entries = [_entry("~> 1.0", f"fake://h/x//m{n}", f"m{n}") for n in range(20)]
-    assert len(subject.targets(entries, project.bench()).done) == 20
+    assert len(subject.find_targets(entries, project.workspace()).done) == 20
     assert getter.asked == [("versions", "fake://h/x")]
 
 
@@ -188,11 +188,11 @@ def test_where_a_version_makes_no_sense(source: str, message: str, project: Proj
 
 
 def test_what_was_selected_before(project: Project, getter: Tagged) -> None:
-    target = subject.as_locked(_entry("~> 1.0"), "v1.2.0", project.bench())
+    target = subject.locked_target(_entry("~> 1.0"), "v1.2.0", project.workspace())
     assert isinstance(target, Target)
     assert str(target.address) == "fake://h/x//net?version=v1.2.0"
     assert getter.asked == []
-    failure = subject.as_locked(_entry("~> 1.0", "./src"), None, project.bench())
+    failure = subject.locked_target(_entry("~> 1.0", "./src"), None, project.workspace())
     assert failure.error.code == "config"  # type: ignore[union-attr]
 
 

@@ -16,7 +16,7 @@ from tests.support.refusals import refusal, words_of
 NAME = "getmodules.toml"
 
 
-def _table(text: str) -> subject.Table:
+def _table(text: str) -> subject.TomlTable:
     return subject.parse(text, NAME)
 
 
@@ -114,7 +114,7 @@ def test_what_a_table_gives() -> None:
     assert (table.flag("yes"), table.flag("no")) == (True, False)
     assert (table.number("ten"), table.number("none")) == (10, None)
     assert dict(table.table("below").strings()) == {"b": "y"}
-    assert [each.needed("a") for each in top.tables("list")] == ["1", "2"]
+    assert [each.required("a") for each in top.tables("list")] == ["1", "2"]
     assert (top.tables("none"), dict(top.table("none").entries())) == ((), {})
     table.finish()
     top.finish()
@@ -126,7 +126,7 @@ def test_what_a_table_gives() -> None:
         pytest.param("[t]\na = 1", lambda t: t.text("a"), "[t]: a is not a string", id="a number for a string"),
         pytest.param('[t]\na = ""', lambda t: t.text("a"), "[t]: a is empty", id="an empty string"),
         pytest.param('[t]\na = "x\\n"', lambda t: t.text("a"), "a has characters that cannot be seen", id="a line end"),
-        pytest.param("[t]\n", lambda t: t.needed("a"), "[t]: there is no a", id="missing"),
+        pytest.param("[t]\n", lambda t: t.required("a"), "[t]: there is no a", id="missing"),
         pytest.param('[t]\na = "true"', lambda t: t.flag("a"), "a is not true or false", id="a string for a flag"),
         pytest.param("[t]\na = -1", lambda t: t.number("a"), "a is not a whole number", id="a negative number"),
         pytest.param("[t]\na = true", lambda t: t.number("a"), "a is not a whole number", id="a flag for a number"),

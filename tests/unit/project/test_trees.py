@@ -48,7 +48,7 @@ def test_why_there_is_no_hash(there: str, kind: type, code: str, word: str, tmp_
     (tmp_path / "tree" / "out").symlink_to("../..")
     (tmp_path / "link").symlink_to("tree")
     (tmp_path / "file").write_text("")
-    assert word in refusal(kind, code, subject.hashed, tmp_path / there).message
+    assert word in refusal(kind, code, subject.hash_directory, tmp_path / there).message
 
 
 @pytest.fixture
@@ -59,15 +59,15 @@ def installed(project: Project) -> Project:
 
 
 def test_differences(installed: Project) -> None:
-    bench = installed.bench()
+    workspace = installed.workspace()
     module, package = parse_lock(installed.lock, "x").entry("m")
     dest = installed.directory / "modules/m"
-    assert subject.differences(module, package, dest, bench) == Differences()
-    assert subject.describe(module, package, dest, bench) == ""
+    assert subject.differences(module, package, dest, workspace) == Differences()
+    assert subject.describe(module, package, dest, workspace) == ""
     for number in range(7):
         installed.write(f"modules/m/{number}.tf", "")
     (dest / "main.tf").unlink()
-    said = subject.describe(module, package, dest, bench)
+    said = subject.describe(module, package, dest, workspace)
     assert said == ": missing main.tf; added 0.tf, 1.tf, 2.tf, 3.tf, 4.tf, …"
 
 
@@ -75,13 +75,13 @@ def test_what_is_locked_cannot_be_had(installed: Project) -> None:
     module, package = parse_lock(installed.lock, "x").entry("m")
     dest = installed.directory / "modules/m"
     installed.repack(**{"main.tf": "# other"})
-    assert subject.differences(module, package, dest, installed.bench()) is None
-    assert subject.describe(module, package, dest, installed.bench()) == ""
+    assert subject.differences(module, package, dest, installed.workspace()) is None
+    assert subject.describe(module, package, dest, installed.workspace()) == ""
 
 
 def test_a_name_is_made_harmless(installed: Project) -> None:
     module, package = parse_lock(installed.lock, "x").entry("m")
     installed.write("modules/m/\x1b[2J", "")
-    said = subject.describe(module, package, installed.directory / "modules/m", installed.bench())
+    said = subject.describe(module, package, installed.directory / "modules/m", installed.workspace())
     assert "\x1b" not in said
     assert said

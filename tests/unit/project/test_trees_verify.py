@@ -18,7 +18,7 @@ from tests.support.snapshots import snapshot
 
 
 def _verify(project: Project, *names: str) -> dict[str, VerifiedModule]:
-    report = subject.verify(names, project.bench(read=False))
+    report = subject.verify(names, project.workspace(read=False))
     assert report.ok is all(module.state is TreeState.OK for module in report.modules)
     return {module.name: module for module in report.modules}
 

@@ -11,7 +11,7 @@ import pytest
 
 from getmodules import InstallError, Progress
 from getmodules.files.private import Sweeper
-from getmodules.project.workspace import State
+from getmodules.project.workspace import ProjectState
 from tests.support.fakes import Recorder
 from tests.support.processes import as_each_user
 from tests.support.refusals import refusal
@@ -26,13 +26,13 @@ def _of(dest: str, *h1s: str) -> dict[str, frozenset[str]]:
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> State:
-    return State(tmp_path, Sweeper())
+def state(tmp_path: Path) -> ProjectState:
+    return ProjectState(tmp_path, Sweeper())
 
 
-def test_what_was_installed_is_remembered(state: State, tmp_path: Path) -> None:
+def test_what_was_installed_is_remembered(state: ProjectState, tmp_path: Path) -> None:
     assert state.installed() == {}
-    with state.alone(Progress(), _nothing):
+    with state.exclusive(Progress(), _nothing):
         state.remember(_of("b", "h1:1"))
         state.remember(_of("a", "h1:2"))
         state.remember({})
@@ -40,16 +40,16 @@ def test_what_was_installed_is_remembered(state: State, tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / ".getmodules").iterdir()} == {".gitignore", "installed.json"}
 
 
-def test_what_is_known_already_is_not_written_again(state: State, tmp_path: Path) -> None:
-    with state.alone(Progress(), _nothing):
+def test_what_is_known_already_is_not_written_again(state: ProjectState, tmp_path: Path) -> None:
+    with state.exclusive(Progress(), _nothing):
         state.remember(_of("a", "h1:1"))
         inode = (tmp_path / ".getmodules/installed.json").stat().st_ino
         state.remember(_of("a", "h1:1"))
     assert (tmp_path / ".getmodules/installed.json").stat().st_ino == inode
 
 
-def test_what_is_not_sure_yet_is_a_list(state: State, tmp_path: Path) -> None:
-    with state.alone(Progress(), _nothing):
+def test_what_is_not_sure_yet_is_a_list(state: ProjectState, tmp_path: Path) -> None:
+    with state.exclusive(Progress(), _nothing):
         state.remember(_of("a", "h1:1", "h1:2") | _of("b", "h1:1"))
         text = (tmp_path / ".getmodules/installed.json").read_text()
         assert json.loads(text) == {"a": ["h1:1", "h1:2"], "b": "h1:1"}
@@ -61,16 +61,16 @@ def test_what_is_not_sure_yet_is_a_list(state: State, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[1]", b"\xff", b'{"a": 1}', b'{"a": [1]}', b"[" * 100_000], ids=range(7)
 )
-def test_a_memory_that_cannot_be_read_knows_nothing(content: bytes, state: State, tmp_path: Path) -> None:
+def test_a_memory_that_cannot_be_read_knows_nothing(content: bytes, state: ProjectState, tmp_path: Path) -> None:
     (tmp_path / ".getmodules").mkdir()
     (tmp_path / ".getmodules/installed.json").write_bytes(content)
     assert state.installed() == {}
 
 
-def test_a_run_that_installed_nothing_leaves_nothing(state: State, tmp_path: Path) -> None:
-    with state.alone(Progress(), _nothing):
+def test_a_run_that_installed_nothing_leaves_nothing(state: ProjectState, tmp_path: Path) -> None:
+    with state.exclusive(Progress(), _nothing):
         assert (tmp_path / ".getmodules").is_dir()
-    with pytest.raises(ZeroDivisionError), state.alone(Progress(), _nothing):
+    with pytest.raises(ZeroDivisionError), state.exclusive(Progress(), _nothing):
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
 
@@ -82,7 +82,7 @@ def test_one_at_a_time(tmp_path: Path) -> None:
     def work() -> None:
         nonlocal inside, most, ran
         for _ in range(20):
-            with State(tmp_path, Sweeper()).alone(Progress(), _nothing):
+            with ProjectState(tmp_path, Sweeper()).exclusive(Progress(), _nothing):
                 with guard:
                     inside += 1
                     most = max(most, inside)
@@ -98,7 +98,7 @@ def test_one_at_a_time(tmp_path: Path) -> None:
     assert (most, ran) == (1, 160)
 
 
-def test_who_waits_says_so_and_can_be_stopped(state: State, tmp_path: Path) -> None:
+def test_who_waits_says_so_and_can_be_stopped(state: ProjectState, tmp_path: Path) -> None:
     class EnoughError(Exception):
         pass
 
@@ -106,7 +106,11 @@ def test_who_waits_says_so_and_can_be_stopped(state: State, tmp_path: Path) -> N
         raise EnoughError
 
     seen = Recorder()
-    with state.alone(Progress(), _nothing), pytest.raises(EnoughError), State(tmp_path, Sweeper()).alone(seen, enough):
+    with (
+        state.exclusive(Progress(), _nothing),
+        pytest.raises(EnoughError),
+        ProjectState(tmp_path, Sweeper()).exclusive(seen, enough),
+    ):
         pytest.fail("it was somebody else's turn")
     assert seen.events == [("notice", "waiting for another getmodules that works in this project")]
 
@@ -126,10 +130,10 @@ def test_nothing_is_written_through_a_link(name: str, code: str, tmp_path: Path)
     if name:
         (tmp_path / "project/.getmodules").mkdir()
     (tmp_path / f"project/.getmodules{name}").symlink_to(tmp_path / "outside" / name.strip("/"))
-    state = State(tmp_path / "project", Sweeper())
+    state = ProjectState(tmp_path / "project", Sweeper())
 
     def work() -> None:
-        with state.alone(Progress(), _nothing):
+        with state.exclusive(Progress(), _nothing):
             state.remember(_of("a", "h1:1"))
 
     if name == "/installed.json":
@@ -144,15 +148,17 @@ def test_a_project_that_cannot_be_written_to(place: Path) -> None:
     """What is in its place there needs no turn, and what goes elsewhere is not remembered."""
     (place / "p").mkdir()
     (place / "p").chmod(0o555)
-    state = State(place / "p", Sweeper())
-    with state.alone(Progress(), _nothing):
+    state = ProjectState(place / "p", Sweeper())
+    with state.exclusive(Progress(), _nothing):
         state.remember(_of("a", "h1:1"))
     assert state.installed() == (_of("a", "h1:1") if os.geteuid() == 0 else {})
     assert (place / "p/.getmodules").exists() is (os.geteuid() == 0)
 
 
-def test_what_cannot_be_remembered_is_logged(state: State, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with state.alone(Progress(), _nothing):
+def test_what_cannot_be_remembered_is_logged(
+    state: ProjectState, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with state.exclusive(Progress(), _nothing):
         (tmp_path / ".getmodules/installed.json").mkdir()
         state.remember(_of("a", "h1:1"))
         assert "installed.json: it is not a file" in caplog.text
@@ -162,7 +168,7 @@ def test_what_cannot_be_remembered_is_logged(state: State, tmp_path: Path, caplo
 
 
 def test_where_there_is_no_place_to_remember_anything_nobody_is_told(
-    state: State, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    state: ProjectState, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     state.remember(_of("a", "h1:1"))
     assert (caplog.text, list(tmp_path.iterdir())) == ("", [])

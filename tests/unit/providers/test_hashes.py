@@ -6,7 +6,7 @@ import pytest
 
 from getmodules import Digest
 from getmodules.providers import Hash
-from getmodules.providers.hashes import in_order, zip_hash
+from getmodules.providers.hashes import sorted_hashes, zip_hash
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_what_is_no_hash(text: str, words: str) -> None:
 
 def test_the_order_is_that_of_the_bytes_and_each_hash_stands_once() -> None:
     texts = ["zh:b", "h1:x", "h10:a", "h1:x", "zh:a", "a:z"]
-    assert [str(each) for each in in_order(map(Hash.parse, texts))] == ["a:z", "h10:a", "h1:x", "zh:a", "zh:b"]
+    assert [str(each) for each in sorted_hashes(map(Hash.parse, texts))] == ["a:z", "h10:a", "h1:x", "zh:a", "zh:b"]
 
 
 def test_the_hash_of_a_zip_is_its_sha256() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from getmodules import ToolMissingError
 from getmodules.signatures.openpgp import find_signer
-from getmodules.signatures.openpgp_keys import UnusableError, asked, named, sequoia
+from getmodules.signatures.openpgp_keys import UnusableError, call_sequoia, enum_name, import_sequoia
 from tests.support.refusals import refusal
 from tests.support.releases import NOW, SHASUMS, read
 
@@ -30,7 +30,7 @@ def test_what_the_library_says(error: BaseException, words: str) -> None:
         raise error
 
     with pytest.raises(UnusableError) as caught:
-        asked(question)
+        call_sequoia(question)
     assert str(caught.value) == words
 
 
@@ -39,22 +39,22 @@ def test_an_interrupt_is_no_answer() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        asked(question)
+        call_sequoia(question)
 
 
 def test_the_name_of_an_enumeration() -> None:
     from pysequoia.packet import HashAlgorithm
 
-    assert named(HashAlgorithm.SHA1) == "SHA1"
+    assert enum_name(HashAlgorithm.SHA1) == "SHA1"
 
 
 def test_an_answer_is_handed_on() -> None:
-    assert asked(lambda: 42) == 42
+    assert call_sequoia(lambda: 42) == 42
 
 
 def test_without_the_library_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pysequoia", None)
-    error = refusal(ToolMissingError, "tool-missing", sequoia)
+    error = refusal(ToolMissingError, "tool-missing", import_sequoia)
     assert error.hint == "pip install 'getmodules[providers]'"
     signature, key = read("author.sig"), read("author.asc")
     refusal(ToolMissingError, "tool-missing", find_signer, SHASUMS, signature, [key], now=NOW)
