@@ -95,7 +95,7 @@ class FileGetter:
         except OSError as error:
             raise unreadable(path, error) from error
         if stat.S_ISDIR(status.st_mode):
-            _tell_of_checkouts(path, pin.package.url, wants, context)
+            _notice_checkouts(path, pin.package.url, wants, context)
             return Members(walk(path, is_private))
         if not stat.S_ISREG(status.st_mode):
             raise UnsafeContentError(f"{printable(str(path))!r} is a device, fifo or socket", part="special-file")
@@ -103,7 +103,7 @@ class FileGetter:
         return Blob(chunks=read_file(path.resolve()), size=status.st_size, name=path.name)
 
 
-def _tell_of_checkouts(path: Path, url: str, wants: Iterable[Want], context: Context) -> None:
+def _notice_checkouts(path: Path, url: str, wants: Iterable[Want], context: Context) -> None:
     """Whoever names one may think of a commit; what is copied has all history, and changes with each command."""
     for subdir in dict.fromkeys(want.subdir for want in wants):
         if os.path.lexists(path / subdir / ".git"):

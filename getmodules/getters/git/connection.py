@@ -29,11 +29,11 @@ from getmodules.errors import AuthenticationError, OfflineError, UnsafeContentEr
 from getmodules.files.opening import NEW
 from getmodules.files.os_errors import translated
 from getmodules.getters.git.environment import connecting, environment
-from getmodules.getters.git.errors import SSHKEY, Story
-from getmodules.getters.git.host_check import Reach, reach
-from getmodules.getters.git.process import Done, Git, How, Patience
+from getmodules.getters.git.errors import SSHKEY, FailedCommand
+from getmodules.getters.git.host_check import CheckedHost, check_host
+from getmodules.getters.git.process import Done, Git, Patience, RunOptions
 from getmodules.getters.git.remote import TRANSPORTS, Remote
-from getmodules.getters.git.rewriting import leads_to_ssh, place_settings, rewritten, with_own_login
+from getmodules.getters.git.rewriting import leads_to_ssh, remote_url_settings, rewritten, with_own_login
 from getmodules.net.address_check import no_further_in
 from getmodules.net.credentials import TOKEN_PREFIX, basic, is_overheard, variable_suffix
 from getmodules.util.redact import Secret, printable
@@ -49,7 +49,7 @@ _TOKEN_USER: Final = "x-access-token"
 
 
 @valueclass(kw_only=False)
-class Access:
+class GitLogin:
     """What a git process is told so that it can log in."""
 
     settings: tuple[tuple[str, str], ...] = ()
@@ -57,7 +57,7 @@ class Access:
     #: Where the credential was found, if there is one of ours.
     offered: str | None = None
     #: What to try next, where nobody knows a password.
-    otherwise: Access | None = None
+    otherwise: GitLogin | None = None
 
     @property
     def authorization(self) -> str | None:
@@ -70,13 +70,13 @@ def knows_no_password(said: str) -> bool:
     return "could not read Password" in said
 
 
-def access(remote: Remote, context: Context, *, is_typed: bool = True) -> Access:
+def login_for(remote: Remote, context: Context, *, is_typed: bool = True) -> GitLogin:
     """Of the address, of the environment, of a plugin; else git's own ways are open (rules, helpers, netrc, keys).
 
     Where the address is not as it was typed, its login is from a rule in git's configuration.
     """
     if not remote.is_web:
-        return Access()
+        return GitLogin()
     user, colon, password = remote.url.userinfo.partition(":")
     user = unquote(user)
     found_in = "the address" if is_typed else "git's configuration"
@@ -91,22 +91,22 @@ def access(remote: Remote, context: Context, *, is_typed: bool = True) -> Access
         return _given(remote, user, unquote(password), found_in)
     if overheard:
         # Nor do the user's own helpers tell anything, some of which answer whoever asks.
-        return Access(((f"credential.{_base(remote)}.helper", ""),))
+        return GitLogin(((f"credential.{_base(remote)}.helper", ""),))
     if not user:
-        return Access()
+        return GitLogin()
     # It may be a token, which needs no password. The user's own helpers are asked for one first; they do not hear of
     # the token that worked, which they would write down.
     base = _base(remote)
-    return Access(((f"credential.{base}.username", user),), otherwise=_given(remote, user, "", found_in))
+    return GitLogin(((f"credential.{base}.username", user),), otherwise=_given(remote, user, "", found_in))
 
 
-def _given(remote: Remote, user: str, password: str, found_in: str) -> Access:
+def _given(remote: Remote, user: str, password: str, found_in: str) -> GitLogin:
     secret = Secret(password)
     if any(character in user + password for character in "\r\n\0"):
         raise AuthenticationError(f"the credential from {found_in} has a line break in it", hint="is it one token?")
     base = _base(remote)
     # The empty one makes git forget the helpers before it: what was given is used, and stored nowhere.
-    return Access(
+    return GitLogin(
         ((f"credential.{base}.helper", ""), (f"credential.{base}.helper", _HELPER)),
         {_USER: user, _PASSWORD: secret.reveal()},
         found_in,
@@ -125,7 +125,7 @@ _REDIRECTED = re.compile(r"The requested URL returned error: 30[12378]")
 _QUESTION: Final = "/info/refs?service=git-upload-pack"
 
 
-def are_ours(remote: Remote, context: Context) -> bool:
+def we_follow_redirects(remote: Remote, context: Context) -> bool:
     """Whether git must not follow any: a server named the address, or could name one without TLS."""
     return remote.is_web and (context.check_address is not None or remote.scheme == "http")
 
@@ -134,7 +134,7 @@ def was_redirected(said: str) -> bool:
     return _REDIRECTED.search(said) is not None
 
 
-def followed(remote: Remote, authorization: str | None, context: Context) -> Remote | None:
+def redirect_target(remote: Remote, authorization: str | None, context: Context) -> Remote | None:
     """Where the server of ``remote`` sends everybody; ``None`` where it tells that only after a login."""
     return context.once(("git redirect", remote), partial(_follow, remote, authorization, context))
 
@@ -179,7 +179,7 @@ class Connection:
     #: Of the network that the host is in, where that is known.
     kind: str | None
     _environ: Mapping[str, str] = field(repr=False)
-    _access: Access = field(repr=False)
+    _login: GitLogin = field(repr=False)
     _settings: tuple[tuple[str, str], ...] = field(repr=False)
     _variables: Mapping[str, str] = field(repr=False)
 
@@ -188,8 +188,8 @@ class Connection:
             environment(
                 self._environ,
                 repository,
-                settings=(*_transports(self.remote), *self._settings, *self._access.settings, *more),
-                more={**self._variables, **self._access.variables},
+                settings=(*_transports(self.remote), *self._settings, *self._login.settings, *more),
+                more={**self._variables, **self._login.variables},
             )
         )
 
@@ -199,33 +199,33 @@ class Connection:
         arguments: Sequence[str],
         repository: Path,
         more: tuple[tuple[str, str], ...] = (),
-        **how: Unpack[How],
+        **options: Unpack[RunOptions],
     ) -> Done:
         """Let ``git`` talk to the remote, or to where that sends us on."""
-        done = git.run(arguments, self.environment(repository, more), **how)
-        if done.code != 0 and self._access.otherwise is not None and knows_no_password(done.said):
-            return replace(self, _access=self._access.otherwise).run(git, arguments, repository, more, **how)
-        if done.code == 0 or not (are_ours(self.remote, git.context) and was_redirected(done.said)):
+        done = git.run(arguments, self.environment(repository, more), **options)
+        if done.code != 0 and self._login.otherwise is not None and knows_no_password(done.said):
+            return replace(self, _login=self._login.otherwise).run(git, arguments, repository, more, **options)
+        if done.code == 0 or not (we_follow_redirects(self.remote, git.context) and was_redirected(done.said)):
             return done
-        target = followed(self.remote, self._offered.authorization, git.context)
+        target = redirect_target(self.remote, self._offered.authorization, git.context)
         if target is None:
             return done
         check = no_further_in(self.kind, partial(_too_far_in, self.remote.shown))
         there = Git(replace(git.context, check_address=check))
         with connected(target, there, self.directory) as connection:
-            return there.run(arguments, connection.environment(repository, more), **how)
+            return there.run(arguments, connection.environment(repository, more), **options)
 
     @property
-    def _offered(self) -> Access:
-        return self._access.otherwise or self._access
+    def _offered(self) -> GitLogin:
+        return self._login.otherwise or self._login
 
     def patience(self, look: Callable[[], int] = int) -> Patience:
         return Patience(look, self.silence_seconds)
 
-    def story(self, what: str) -> Story:
+    def failed_command(self, what: str) -> FailedCommand:
         variable = TOKEN_PREFIX + variable_suffix(self.remote.origin) if self.remote.is_web else None
         offered = self._offered.offered or (SSHKEY if self.remote.sshkey is not None else None)
-        return Story(f"{what} {self.remote.shown}", offered, variable)
+        return FailedCommand(f"{what} {self.remote.shown}", offered, variable)
 
 
 @contextmanager
@@ -238,13 +238,13 @@ def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]
         raise OfflineError(
             f"{remote.shown} is not in the cache, or not all that is needed of it", hint="run it once without --offline"
         )
-    found = Reach() if remote.scheme == _LOCAL else reach(remote, git, directory)
+    found = CheckedHost() if remote.scheme == _LOCAL else check_host(remote, git, directory)
     typed, remote = remote, with_own_login(remote, git, directory)
-    settings: list[tuple[str, str]] = [*found.settings, *place_settings(remote)]
+    settings: list[tuple[str, str]] = [*found.settings, *remote_url_settings(remote)]
     if remote.scheme != _LOCAL:
         network = context.network.settings
         silence = network.silence_seconds
-        if are_ours(remote, context):
+        if we_follow_redirects(remote, context):
             settings.append(("http.followRedirects", "false"))
         if remote.is_web:
             origin = remote.origin
@@ -255,7 +255,7 @@ def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]
             variables["GIT_SSH_COMMAND"] = _ssh_command(remote, git, directory, key)
         yield Connection(
             *(remote, directory, silence, found.kind),
-            *(context.environ, access(remote, context, is_typed=remote is typed), tuple(settings), variables),
+            *(context.environ, login_for(remote, context, is_typed=remote is typed), tuple(settings), variables),
         )
 
 

@@ -25,14 +25,14 @@ from getmodules.errors import (
     ToolMissingError,
     UnsafeContentError,
 )
-from getmodules.getters.git.messages import detail, hear
+from getmodules.getters.git.messages import detail, parse_messages
 from getmodules.util.redact import quoted
 
 #: What a key that was offered came from, if it came from the address.
 SSHKEY: Final = "sshkey="
 
 
-class Story(NamedTuple):
+class FailedCommand(NamedTuple):
     """What a failure is about, for its message."""
 
     #: ``git fetch from https://…``
@@ -43,7 +43,7 @@ class Story(NamedTuple):
     variable: str | None = None
 
 
-Make = Callable[[Story, str, "re.Match[str]"], GetModulesError]
+MakeError = Callable[[FailedCommand, str, "re.Match[str]"], GetModulesError]
 
 _WAIT: Final = "wait a while; with credentials the limit is often higher"
 _FINGERPRINT: Final = re.compile(r"^(?:SHA256|MD5):[\w+/=:]+", re.MULTILINE)
@@ -53,106 +53,110 @@ _OPEN_KEY: Final = re.compile(r"^Permissions \d+ for .* are too open", re.MULTIL
 _OWNED_PLACE: Final = re.compile(r"ownership in repository at '(?P<new>.+)'|unsafe repository \('(?P<old>.+)' is owned")
 
 
-def told(kind: type[GetModulesError], sentence: str, hint: str | None = None, part: str | None = None) -> Make:
+def error_with(
+    kind: type[GetModulesError], sentence: str, hint: str | None = None, part: str | None = None
+) -> MakeError:
     """An error that is the same sentence whatever else was said."""
-    return lambda story, said, _: kind(f"{story.what}: {sentence} ({detail(said)})", part=part, hint=hint)
+    return lambda command, said, _: kind(f"{command.what}: {sentence} ({detail(said)})", part=part, hint=hint)
 
 
-network = partial(told, NetworkError)
+network_error = partial(error_with, NetworkError)
 
 
-def unknown(story: Story, said: str) -> GetModulesError:
-    return FetchError(f"{story.what} failed: {detail(said) or 'it did not say why'}", part="unreadable")
+def unknown(command: FailedCommand, said: str) -> GetModulesError:
+    return FetchError(f"{command.what} failed: {detail(said) or 'it did not say why'}", part="unreadable")
 
 
 # --------------------------------------------------------------------------------------------- this machine
 
 
-def no_program(story: Story, program: str) -> GetModulesError:
+def no_program(command: FailedCommand, program: str) -> GetModulesError:
     """``program`` is what should have been run in order to connect, which is ssh or what the user has instead."""
     if program in ("ssh", "ssh.exe"):
         return ToolMissingError(
-            f"{story.what}: ssh is needed for this address, and is not on PATH",
+            f"{command.what}: ssh is needed for this address, and is not on PATH",
             hint="install an ssh client (its package is often called openssh-client), or use an https address",
         )
     return ToolMissingError(
-        f"{story.what}: the ssh program {quoted(program)} is not there, or cannot be run",
+        f"{command.what}: the ssh program {quoted(program)} is not there, or cannot be run",
         hint="GIT_SSH_COMMAND or git's core.sshCommand names it; is it installed, and on PATH?",
     )
 
 
-odd_ssh = told(
+odd_ssh = error_with(
     ToolMissingError,
     "the ssh program is not there, or is none that can do what the address wants",
     "GIT_SSH_COMMAND or git's core.sshCommand names it; if it takes the options of OpenSSH: "
     "git config --global ssh.variant ssh",
 )
-disk = told(
+disk = error_with(
     InstallError,
     "the disk is full",
     "free some space where the cache is; GETMODULES_CACHE_DIR names another place",
     "no-space",
 )
-ssh_settings = told(
+ssh_settings = error_with(
     ConfigError,
     "ssh does not take its configuration as it is",
     "correct that file; it must be yours, and nobody else may write to it (chmod 600)",
 )
-_open_key = told(ConfigError, "ssh uses no private key that others can read", "chmod 600 for the file of the key")
-_unusable_key = told(
+_open_key = error_with(ConfigError, "ssh uses no private key that others can read", "chmod 600 for the file of the key")
+_unusable_key = error_with(
     ConfigError,
     "ssh cannot use a key that it is to use",
     "is it the whole file of a private key, and not the public half?",
 )
-_unusable_sshkey = told(
+_unusable_sshkey = error_with(
     ConfigError,
     f"{SSHKEY} is no key that ssh can use",
     f"{SSHKEY} is the whole file of a private key without a passphrase, in base64",
 )
 
 
-def memory(story: Story, said: str, _: object) -> GetModulesError:
-    return metadata_exceeded(f"{story.what}: one object wants more memory than git may have", GIB)
+def memory(command: FailedCommand, said: str, _: object) -> GetModulesError:
+    return metadata_exceeded(f"{command.what}: one object wants more memory than git may have", GIB)
 
 
-def ownership(story: Story, said: str, _: object) -> GetModulesError:
+def ownership(command: FailedCommand, said: str, _: object) -> GetModulesError:
     found = _OWNED_PLACE.search(said)
     place = next(filter(None, found.groups()), "") if found is not None else ""
-    told = f"git config --global --add safe.directory {shlex.quote(place) if place.isprintable() and place else 'PATH'}"
-    if "ssh://" in story.what:
+    remedy = (
+        f"git config --global --add safe.directory {shlex.quote(place) if place.isprintable() and place else 'PATH'}"
+    )
+    if "ssh://" in command.what:
         # It is the server's git that said so.
         return NetworkError(
-            f"{story.what}: the server's git reads no repository of somebody else there ({detail(said)})",
-            hint=f"on the server, for the user who logs in: {told}",
+            f"{command.what}: the server's git reads no repository of somebody else there ({detail(said)})",
+            hint=f"on the server, for the user who logs in: {remedy}",
         )
     return ConfigError(
-        f"{story.what}: git reads no repository of somebody else ({detail(said)})", hint=f"if you trust it: {told}"
+        f"{command.what}: git reads no repository of somebody else ({detail(said)})", hint=f"if you trust it: {remedy}"
     )
 
 
 # --------------------------------------------------------------------------------------------- the way there
 
 
-host_key = told(
+host_key = error_with(
     NetworkError,
     "the server's host key is not known",
     "compare its fingerprint with the published one, then add it to ~/.ssh/known_hosts",
     "certificate",
 )
-certificate = told(
+certificate = error_with(
     NetworkError,
     "the server's certificate cannot be trusted",
     "for a private authority: --ca-file FILE, or SSL_CERT_FILE",
     "certificate",
 )
-elsewhere = told(UnsafeContentError, "it was sent where it must not go", part="elsewhere")
+elsewhere = error_with(UnsafeContentError, "it was sent where it must not go", part="elsewhere")
 
 
-def other_host_key(story: Story, said: str, _: object) -> GetModulesError:
+def other_host_key(command: FailedCommand, said: str, _: object) -> GetModulesError:
     found = _FINGERPRINT.search(said)
     shown = f" (it is {found[0]})" if found is not None else ""
     return NetworkError(
-        f"{story.what}: the server's host key is not the known one{shown}: somebody may be in the middle "
+        f"{command.what}: the server's host key is not the known one{shown}: somebody may be in the middle "
         f"({detail(said)})",
         part="certificate",
         hint="compare its fingerprint with the one that is published for this server, before you touch known_hosts",
@@ -162,67 +166,67 @@ def other_host_key(story: Story, said: str, _: object) -> GetModulesError:
 # --------------------------------------------------------------------------------------------- what the server says
 
 
-def authentication(story: Story, said: str, found: re.Match[str]) -> GetModulesError:
+def authentication(command: FailedCommand, said: str, found: re.Match[str]) -> GetModulesError:
     if _UNUSABLE_KEY.search(said):
-        return (_unusable_sshkey if story.offered == SSHKEY else _unusable_key)(story, said, found)
+        return (_unusable_sshkey if command.offered == SSHKEY else _unusable_key)(command, said, found)
     if _OPEN_KEY.search(said):
-        return _open_key(story, said, found)
-    if story.offered == SSHKEY:
-        message = f"{story.what}: the server does not accept the key of {SSHKEY}"
+        return _open_key(command, said, found)
+    if command.offered == SSHKEY:
+        message = f"{command.what}: the server does not accept the key of {SSHKEY}"
         hint = "does the server know its public half, for an account that may read this? It must have no passphrase"
-    elif story.offered is not None:
-        message = f"{story.what}: the server does not accept the credential from {story.offered}"
+    elif command.offered is not None:
+        message = f"{command.what}: the server does not accept the credential from {command.offered}"
         hint = "is it expired, or for another account?"
-    elif story.variable is None:
+    elif command.variable is None:
         message, hint = (
-            f"{story.what}: the server accepts no key of ours",
+            f"{command.what}: the server accepts no key of ours",
             "is the key loaded (ssh-add -l)? sshkey= brings one",
         )
     elif "Authentication failed" in said:  # which git says of what it has sent
-        message = f"{story.what}: the server does not accept the credentials that git found"
-        hint = f"are those of the git credential helper or ~/.netrc expired? {story.variable} brings others"
+        message = f"{command.what}: the server does not accept the credentials that git found"
+        hint = f"are those of the git credential helper or ~/.netrc expired? {command.variable} brings others"
     else:
         wants = "the server wants credentials, and none were found that it takes (or it hides what is not there)"
-        message = f"{story.what}: {wants}"
-        hint = f"a git credential helper, ~/.netrc, or {story.variable} brings one"
+        message = f"{command.what}: {wants}"
+        hint = f"a git credential helper, ~/.netrc, or {command.variable} brings one"
     return AuthenticationError(f"{message} ({detail(said)})", hint=hint)
 
 
-forbidden = told(
+forbidden = error_with(
     AuthenticationError,
     "the server knows who asks, and does not let them read it",
     "may this account read the repository? With single sign-on each key and token must be authorized for it",
     "forbidden",
 )
-rate_limited = told(RateLimitedError, "the server was asked too often", _WAIT)
-no_commit = told(
+rate_limited = error_with(RateLimitedError, "the server was asked too often", _WAIT)
+no_commit = error_with(
     NotFoundError,
     "the repository has no such commit or ref",
     "was it pushed, and not removed since? A fork may have what the repository has not",
 )
-corrupt = told(CorruptArchiveError, "what arrived is broken")
+corrupt = error_with(CorruptArchiveError, "what arrived is broken")
 
 
-def status(story: Story, said: str, found: re.Match[str]) -> GetModulesError:
+def status(command: FailedCommand, said: str, found: re.Match[str]) -> GetModulesError:
     code = int(found["status"] or found["code"])
-    text = f"{story.what}: the server answered {code} ({detail(said)})"
+    text = f"{command.what}: the server answered {code} ({detail(said)})"
     if code == 401:
-        return authentication(story, said, found)
+        return authentication(command, said, found)
     if code == 403:
-        have = f"with the credential from {story.offered}" if story.offered else "without a credential"
+        have = f"with the credential from {command.offered}" if command.offered else "without a credential"
         return AuthenticationError(f"{text}, {have}", part="forbidden", hint="may this account read the repository?")
     if code in (404, 410):
-        return not_found(story, said, found)
+        return not_found(command, said, found)
     if code == 429:
         return RateLimitedError(text, hint=_WAIT)
     return NetworkError(text, hint="the server is in trouble: try again later" if code >= 500 else None)
 
 
-def not_found(story: Story, said: str, _: object) -> GetModulesError:
+def not_found(command: FailedCommand, said: str, _: object) -> GetModulesError:
     hint = "is the address right?"
-    if story.offered is None and story.variable is not None:
+    if command.offered is None and command.variable is not None:
         hint += " A private repository is often hidden from who has no credentials"
-    return NotFoundError(f"{story.what}: there is no repository ({detail(said)})", hint=hint)
+    return NotFoundError(f"{command.what}: there is no repository ({detail(said)})", hint=hint)
 
 
 # --------------------------------------------------------------------------------------------- what arrived
@@ -246,17 +250,17 @@ _HOSTILE: Final = {
 }
 
 
-def fsck(story: Story, said: str, found: re.Match[str]) -> GetModulesError:
+def fsck(command: FailedCommand, said: str, found: re.Match[str]) -> GetModulesError:
     part = _HOSTILE.get(found["id"])
     if part is not None:
-        return UnsafeContentError(f"{story.what}: git refuses what arrived ({detail(said)})", part=part)
+        return UnsafeContentError(f"{command.what}: git refuses what arrived ({detail(said)})", part=part)
     return CorruptArchiveError(
-        f"{story.what}: git refuses what arrived ({detail(said)})",
+        f"{command.what}: git refuses what arrived ({detail(said)})",
         hint="old history made by broken tools is refused as well; a newer commit may do without it",
     )
 
 
-__all__ = ["Story", "failure", "knows_no_commit", "refuses_commit"]
+__all__ = ["FailedCommand", "git_error", "knows_no_commit", "refuses_commit"]
 
 #: The server will not give a single commit, or no shallow history: a wider question may be answered.
 _REFUSES_COMMIT: Final = re.compile(
@@ -275,16 +279,16 @@ def knows_no_commit(said: str) -> bool:
     return _KNOWS_NO_COMMIT.search(said) is not None
 
 
-def failure(said: str, story: Story) -> GetModulesError:
+def git_error(said: str, command: FailedCommand) -> GetModulesError:
     """The error for a git that failed after it had ``said`` this."""
-    heard = hear(said, story.what)
-    if heard.missing is not None:
-        return no_program(story, heard.missing)
+    messages = parse_messages(said, command.what)
+    if messages.missing is not None:
+        return no_program(command, messages.missing)
     for row in _table():
-        found = row.words.search(heard.here if row.said == "here" else heard.anywhere)
+        found = row.words.search(messages.here if row.said == "here" else messages.anywhere)
         if found is not None:
-            return row.make(story, said, found)
-    return unknown(story, said)
+            return row.make(command, said, found)
+    return unknown(command, said)
 
 
 class Row(NamedTuple):
@@ -292,14 +296,14 @@ class Row(NamedTuple):
     #: ``anywhere``: it is about the repository, and servers may say so as well.
     said: Literal["here", "anywhere"]
     words: re.Pattern[str]
-    make: Make
+    make: MakeError
 
 
-def _here(make: Make, *words: str) -> Row:
+def _here(make: MakeError, *words: str) -> Row:
     return Row("here", re.compile("|".join(words), re.MULTILINE), make)
 
 
-def _anywhere(make: Make, *words: str) -> Row:
+def _anywhere(make: MakeError, *words: str) -> Row:
     return Row("anywhere", re.compile("|".join(words), re.MULTILINE), make)
 
 
@@ -324,7 +328,7 @@ def _table() -> tuple[Row, ...]:
         ),
         # The way there.
         _here(
-            network("the host is not known", spelled),
+            network_error("the host is not known", spelled),
             *(r"[Cc]ould not resolve (?:host|proxy)", r"[Nn]ame or service not known", r"name resolution"),
             *(r"unable to look up", r"nodename nor servname", r"[Nn]o address associated"),
         ),
@@ -350,7 +354,7 @@ def _table() -> tuple[Row, ...]:
             *(r"Protocol \"?\w+\"? (?:not supported|disabled|is disabled)", r"transport '[^']*' not allowed"),
             r"update url base from redirection",
         ),
-        _here(network("it was sent on without arriving anywhere"), r"Maximum \(?\d+\)? redirects"),
+        _here(network_error("it was sent on without arriving anywhere"), r"Maximum \(?\d+\)? redirects"),
         # Who may.
         _anywhere(
             authentication,
@@ -359,11 +363,13 @@ def _table() -> tuple[Row, ...]:
         ),
         # Time. Only the first of these has to do with ours.
         _here(
-            network("the server is too slow", "allow more time with --limit seconds=N, or try again later", "timeout"),
+            network_error(
+                "the server is too slow", "allow more time with --limit seconds=N, or try again later", "timeout"
+            ),
             r"too slow",
         ),
         _here(
-            network(
+            network_error(
                 "there is no answer",
                 "is a firewall or a proxy in the way, and is it the right port?",
                 "timeout",
@@ -371,7 +377,7 @@ def _table() -> tuple[Row, ...]:
             *(r"[Tt]imed out", r"\b[Tt]imeout\b"),
         ),
         _here(
-            network("the connection was refused", spelled),
+            network_error("the connection was refused", spelled),
             *(r"[Cc]onnection refused", r"[Ff]ailed to connect", r"[Cc]ouldn't connect"),
             *(r"unable to connect to", r"[Nn]o route to host", r"[Nn]etwork is unreachable"),
         ),
@@ -396,25 +402,25 @@ def _table() -> tuple[Row, ...]:
         _anywhere(no_commit, _NO_SUCH_COMMIT),
         # A connection that did not last.
         _here(
-            network(
+            network_error(
                 "the server's ssh and the one here have no way in common",
                 "a newer ssh at either end; or allow for this one host in ~/.ssh/config what it offers",
             ),
             r"^Unable to negotiate with",
         ),
         _here(
-            network("what answers there does not speak ssh", "is it the right port, and no proxy in the way?"),
+            network_error("what answers there does not speak ssh", "is it the right port, and no proxy in the way?"),
             *(r"banner line", r"^banner exchange: ", r"^Bad packet length", r"^Protocol major versions differ"),
         ),
         _here(
-            network(
+            network_error(
                 "the ssh server closed the connection",
                 "try again later: it may have too many, or refuse this machine; is it the right port?",
             ),
             *(r"_exchange_identification: ", r"^Connection (?:closed|reset) by .*port"),
         ),
         _here(
-            network("the connection failed", "try again; if it stays so, the server is in trouble"),
+            network_error("the connection failed", "try again; if it stays so, the server is in trouble"),
             *(r"[Cc]onnection reset", r"hung up", r"early EOF", r"unexpected disconnect", r"RPC failed"),
             *(r"Recv failure", r"Broken pipe", r"[Ee]mpty reply", r"bytes? of (?:body|length)"),
             *(r"[Cc]onnection (?:was )?closed", r"TLS", r"SSL", r"gnutls", r"bad line length", r"protocol error"),
@@ -425,5 +431,5 @@ def _table() -> tuple[Row, ...]:
             *(r"corrupt", r"inflate", r"index-pack", r"bad pack", r"unpack", r"unresolved delta", r"mismatch"),
             *(r"bad (?:object|shallow)", r"invalid object", r"missing (?:blob|tree)", r"fsck"),
         ),
-        _anywhere(network("the server refuses"), r"remote error: ", r"Server does not ", r"\bERR "),
+        _anywhere(network_error("the server refuses"), r"remote error: ", r"Server does not ", r"\bERR "),
     )

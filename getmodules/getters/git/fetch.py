@@ -12,9 +12,9 @@ from getmodules.api.limits import Limits
 from getmodules.errors import CorruptArchiveError, GetModulesError, NotFoundError
 from getmodules.getters.git.connection import Connection
 from getmodules.getters.git.environment import REMOTE
-from getmodules.getters.git.errors import failure, knows_no_commit, refuses_commit
+from getmodules.getters.git.errors import git_error, knows_no_commit, refuses_commit
 from getmodules.getters.git.objects import Objects, target_of
-from getmodules.getters.git.process import Done, Git, Receiving
+from getmodules.getters.git.process import Done, FetchProgress, Git
 from getmodules.getters.git.refs import Refs
 from getmodules.getters.git.store import REFS, Store
 
@@ -77,14 +77,14 @@ class Fetcher:
         shallow = ("--depth", str(aim.depth))
         done = self._fetch(store, shallow, (f"+{aim.commit}:{REFS}/{aim.commit}",))
         if done.code == 0:
-            store.complete(aim.commit, self._connection.kind)
+            store.mark_complete(aim.commit, self._connection.kind)
             return True
         if _OTHER_HASH.search(done.said) or not refuses_commit(done.said):
             raise self._failed(done, aim)
         if aim.ref is not None:
             done = self._fetch(store, shallow, (f"+{aim.ref}:{REFS}/{_WANTED_REF}",))
             if done.code == 0 and self._leads_to(store, aim.commit):
-                store.complete(aim.commit, self._connection.kind)
+                store.mark_complete(aim.commit, self._connection.kind)
                 return True
             if done.code != 0 and not (refuses_commit(done.said) or knows_no_commit(done.said)):
                 raise self._failed(done, aim)
@@ -100,7 +100,7 @@ class Fetcher:
             raise self._failed(done, aim)
         if not self._has(store, aim.commit):
             raise self.no_commit(aim.commit) if store.bytes() else self._nothing(aim.commit)
-        store.complete(aim.commit, self._connection.kind)
+        store.mark_complete(aim.commit, self._connection.kind)
 
     def commits(self, store: Store, refs: Refs, short: str) -> None:
         """All branches and tags, and whatever else ``short`` may be the beginning of: commits alone where the server
@@ -183,7 +183,7 @@ class Fetcher:
                 *(self._git, arguments, store.path, more),
                 given=given,
                 patience=self._connection.patience(lambda: self._budget.look(store)),
-                hear=Receiving(self._git.context).hear,
+                on_line=FetchProgress(self._git.context).read_line,
             )
         finally:
             self._budget.end(store)
@@ -196,7 +196,7 @@ class Fetcher:
             # What it has just named itself, and cannot give, is broken there.
             return self.no_commit(aim.commit) if aim.ref is None else self._lost(aim)
         self._git.check_version(self._connection.environment(self._connection.directory))
-        return failure(done.said, self._connection.story("git fetch from"))
+        return git_error(done.said, self._connection.failed_command("git fetch from"))
 
     def _has(self, store: Store, commit: str) -> bool:
         objects = Objects(store, self._git)

@@ -28,36 +28,36 @@ _TICK: Final = 0.1
 
 
 @valueclass(kw_only=False)
-class Reach:
+class CheckedHost:
     #: The kind of network that the host is in; ``None`` where we cannot tell.
     kind: str | None = None
     settings: tuple[tuple[str, str], ...] = ()
 
 
-def reach(remote: Remote, git: Git, directory: Path) -> Reach:
+def check_host(remote: Remote, git: Git, directory: Path) -> CheckedHost:
     """Raises where ``context.check_address`` does not let us go."""
     context = git.context
     check = context.check_address
     if check is not None and rewritten(remote, git, directory) != remote.location:
-        return Reach()  # by the user's own ``insteadOf``: no server has a say in where that leads
+        return CheckedHost()  # by the user's own ``insteadOf``: no server has a say in where that leads
     host = remote.origin.host.strip("[]")
     if remote.is_web and context.network.settings.has_proxy_for(remote.location):
         if check is not None:
             check_written_address(host, check)
-        return Reach()
+        return CheckedHost()
     found = _addresses(host, remote.origin.port, context.checkpoint)
     if not found:
         if check is not None and remote.scheme != "ssh" and not _has_proxy(remote, git, directory):
             raise NetworkError(
                 f"{remote.shown}: the host is not known", hint="is the network there, and the host spelled right?"
             )
-        return Reach()  # a name of the user's own ssh or proxy, or git will say so
+        return CheckedHost()  # a name of the user's own ssh or proxy, or git will say so
     if check is not None:
         for address in found:  # all of them: not every transport can be told which one to take
             check(address)
     kinds = set(map(address_class, found))
     # A host in two kinds of networks could have answered from either.
-    return Reach(kinds.pop() if len(kinds) == 1 else None, _pinned(remote, host, found))
+    return CheckedHost(kinds.pop() if len(kinds) == 1 else None, _pinned(remote, host, found))
 
 
 def _addresses(host: str, port: int, checkpoint: Callable[[], None]) -> list[str]:

@@ -12,7 +12,7 @@ from getmodules.api.ports import Context
 from getmodules.errors import NotFoundError
 from getmodules.getters.git.connection import Connection, connected
 from getmodules.getters.git.environment import REMOTE, environment
-from getmodules.getters.git.errors import failure
+from getmodules.getters.git.errors import git_error
 from getmodules.getters.git.fetch import Budget, Fetcher
 from getmodules.getters.git.process import Git
 from getmodules.getters.git.refs import Refs, full_commit, short_commit
@@ -68,12 +68,12 @@ def refs_of(remote: Remote, context: Context) -> Refs:
 
 
 def _list(remote: Remote, git: Git) -> Refs:
-    with _place(remote, git.context) as directory, connected(remote, git, directory) as connection:
+    with _lookup_directory(remote, git.context) as directory, connected(remote, git, directory) as connection:
         asked = ["ls-remote", "--symref", "--end-of-options", REMOTE]
         done = connection.run(git, asked, directory, _ALL_AT_ONCE, patience=connection.patience())
         if done.code != 0:
             git.check_version(connection.environment(directory))
-            raise failure(done.said, connection.story("git ls-remote of"))
+            raise git_error(done.said, connection.failed_command("git ls-remote of"))
         refs = Refs.parse(done.output)
     if not refs.ids:
         _check_speaks_git(remote, git)
@@ -95,7 +95,7 @@ def _check_speaks_git(remote: Remote, git: Git) -> None:
 
 
 @contextmanager
-def _place(remote: Remote, context: Context) -> Iterator[Path]:
+def _lookup_directory(remote: Remote, context: Context) -> Iterator[Path]:
     """A directory only where a key must lie in one: nobody waits for who reads there."""
     if remote.sshkey is None:
         yield _NOWHERE

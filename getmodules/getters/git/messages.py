@@ -79,7 +79,7 @@ _CONSEQUENCE: Final = re.compile(r"fatal: the remote end hung up|Connection to .
 _FORMULA: Final = re.compile(r"fatal: Could not read from remote repository")
 
 
-class Heard(NamedTuple):
+class Messages(NamedTuple):
     """What is searched for words; without names, line by line."""
 
     #: What git, curl and ssh on this machine said themselves.
@@ -90,11 +90,11 @@ class Heard(NamedTuple):
     missing: str | None
 
 
-def hear(said: str, what: str) -> Heard:
+def parse_messages(said: str, what: str) -> Messages:
     """``what`` names the repository by its address, as in ``git fetch from https://…``."""
     lines = _lines(_without_address(said, what))
     here = lines[: next((number for number, line in enumerate(lines) if _THEIRS.match(line)), None)]
-    return Heard(
+    return Messages(
         "\n".join(_nameless(line) for line in here if _HERE.match(line) and not _OUR_COMMAND.match(line)),
         "\n".join(_nameless(line) for line in lines if not _OUR_COMMAND.match(line)),
         next(filter(None, map(_missing, here)), None),

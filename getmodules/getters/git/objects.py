@@ -139,7 +139,7 @@ _MANY: Final = 500
 WHOLE_BYTES: Final = 1 << 20
 
 
-class Content(NamedTuple):
+class ObjectStream(NamedTuple):
     size: int
     #: A tuple of one where it is small.
     chunks: Iterable[bytes]
@@ -180,7 +180,7 @@ class Objects:
         for each in self._asked(batch, ids):
             yield each, batch.whole(self._expected(batch.answer(each), "tree"))
 
-    def blobs(self, ids: Sequence[str]) -> Iterator[Content]:
+    def blobs(self, ids: Sequence[str]) -> Iterator[ObjectStream]:
         """The content of each. What is left of it unread is skipped."""
         if len(ids) < _MANY:
             batch = self._running()
@@ -206,19 +206,19 @@ class Objects:
                 return
             yield asked.popleft()
 
-    def _contents(self, batch: Batch, asked: Iterable[str]) -> Iterator[Content]:
+    def _contents(self, batch: Batch, asked: Iterable[str]) -> Iterator[ObjectStream]:
         for each in asked:
-            data = batch.at_hand(each, "blob")
+            data = batch.next_buffered(each, "blob")
             if data is not None:
-                yield Content(len(data), (data,))
+                yield ObjectStream(len(data), (data,))
                 continue
             self._git.context.checkpoint()
             header = self._expected(batch.answer(each), "blob")
             if header.size <= WHOLE_BYTES:
-                yield Content(header.size, (batch.whole(header),))
+                yield ObjectStream(header.size, (batch.whole(header),))
             else:
                 pieces = batch.pieces(header)
-                yield Content(header.size, pieces)
+                yield ObjectStream(header.size, pieces)
                 for _ in pieces:
                     pass
 
@@ -316,7 +316,7 @@ class Batch:
         """All questions that there will be, however many."""
         threading.Thread(target=_feed, args=(self._questions, ids), daemon=True).start()
 
-    def at_hand(self, asked: str, kind: str) -> bytes | None:
+    def next_buffered(self, asked: str, kind: str) -> bytes | None:
         """The next answer's content, if it is that, and all of it has arrived already.
 
         Most small files have: taking all steps at once makes reading thousands of them twice as fast. ``None``: nothing

@@ -1,6 +1,6 @@
 """``git:`` — repositories: a commit's tree, exactly as it is stored, over any of git's own transports.
 
-The identity is the commit. What reaches git is decided in this folder; here an address becomes a question.
+The identity is the commit. What reaches git is decided in this folder; here an address becomes a request.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REF_NEVER = re.compile(r"\.\.|@\{|//|/\.|\.lock(?:/|$)|\.$|/$")
 _DEPTH = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
-class _Question(NamedTuple):
+class _FetchRequest(NamedTuple):
     """How a commit was asked for: with what the pin leaves out."""
 
     remote: Remote
@@ -73,8 +73,8 @@ class GitGetter:
         remote = Remote.of(package)
         commit, ref = locate(remote, package.arguments.get("ref"), context)
         pinned = _pinned(package, remote, commit)
-        question = _Question(remote, Aim(commit, ref, _depth(package)))
-        context.once(_key(pinned), lambda: question)
+        request = _FetchRequest(remote, Aim(commit, ref, _depth(package)))
+        context.once(_key(pinned), lambda: request)
         return Pin(package=pinned, id=commit, digests={"commit": commit})
 
     def versions(self, package: PackageAddress, context: Context) -> Iterable[str]:
@@ -88,24 +88,24 @@ class GitGetter:
         from getmodules.getters.git.fetch import Aim, Budget
         from getmodules.getters.git.process import Git
         from getmodules.getters.git.remote import Remote
-        from getmodules.getters.git.repository import Package, RepositoryMembers, Tools
-        from getmodules.getters.git.tree import Selection
+        from getmodules.getters.git.repository import RepositoryMembers, RepositoryPackage, Tools
+        from getmodules.getters.git.tree import PathSelection
 
         assert pin.id is not None  # resolve gives one
         commit = pin.id
         # A pin that an earlier run made comes with the address itself, and nobody has asked in this one.
         remote, aim = context.once(
-            _key(pin.package), lambda: _Question(Remote.of(pin.package), Aim(commit, None, _depth(pin.package)))
+            _key(pin.package), lambda: _FetchRequest(Remote.of(pin.package), Aim(commit, None, _depth(pin.package)))
         )
         git = Git(context)
         tools = Tools(git, Budget(context.limits), "submodules" not in pin.package.arguments)
-        package = Package(remote, aim, Selection.of(want.subdir for want in wants), tools)
+        package = RepositoryPackage(remote, aim, PathSelection.of(want.subdir for want in wants), tools)
         package.open()
         return Members(RepositoryMembers(package, tools), digests={"commit": commit, "tree": package.tree})
 
 
 def _key(pinned: PackageAddress) -> tuple[str, str]:
-    return "git question", str(pinned)
+    return "git fetch request", str(pinned)
 
 
 def _pinned(package: PackageAddress, remote: Remote, commit: str) -> PackageAddress:

@@ -108,12 +108,12 @@ class Patience(NamedTuple):
     silence_seconds: float
 
 
-class How(TypedDict, total=False):
+class RunOptions(TypedDict, total=False):
     """What may be said of a run besides."""
 
     given: bytes | None
     patience: Patience | None
-    hear: Callable[[str], None] | None
+    on_line: Callable[[str], None] | None
 
 
 def collect(
@@ -122,11 +122,11 @@ def collect(
     *,
     given: bytes = b"",
     patience: Patience | None = None,
-    hear: Callable[[str], None] | None = None,
+    on_line: Callable[[str], None] | None = None,
 ) -> Done:
-    """Let ``process`` run to its end. ``hear`` gets each line of what it says, in the thread that called."""
+    """Let ``process`` run to its end. ``on_line`` gets each line of what it says, in the thread that called."""
     pieces: queue.SimpleQueue[tuple[bool, bytes]] = queue.SimpleQueue()
-    output, said = bytearray(), _Said(hear)
+    output, said = bytearray(), _ErrorOutput(on_line)
     try:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -192,11 +192,11 @@ class _Watch:
             )
 
 
-class _Said:
+class _ErrorOutput:
     """The end of what git says, without its progress: that comes as lines which overwrite each other."""
 
-    def __init__(self, hear: Callable[[str], None] | None) -> None:
-        self._hear = hear
+    def __init__(self, on_line: Callable[[str], None] | None) -> None:
+        self._on_line = on_line
         self._rest = b""
         self._kept = bytearray()
 
@@ -212,8 +212,8 @@ class _Said:
         self._kept += line + b"\n"
         if len(self._kept) > 2 * _SAID_BYTES:
             del self._kept[:_SAID_BYTES]
-        if self._hear is not None:
-            self._hear(line.decode("utf-8", "replace"))
+        if self._on_line is not None:
+            self._on_line(line.decode("utf-8", "replace"))
 
     def text(self) -> str:
         self._line(self._rest)
@@ -237,14 +237,14 @@ _RECEIVING: Final = re.compile(
 _UNITS: Final = {"bytes": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB}
 
 
-class Receiving:
+class FetchProgress:
     """Hears the lines of one fetch and reports what is new in each."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._reported = 0
 
-    def hear(self, line: str) -> None:
+    def read_line(self, line: str) -> None:
         # What the server says comes behind "remote: ", so that it cannot speak for git.
         found = _RECEIVING.match(line)
         if found is None:
@@ -278,12 +278,12 @@ class Git:
         *,
         given: bytes | None = None,
         patience: Patience | None = None,
-        hear: Callable[[str], None] | None = None,
+        on_line: Callable[[str], None] | None = None,
     ) -> Done:
         """Run it to its end, whatever that is. Too much output, or no time left, is an error."""
         self.context.checkpoint()
         process = self.start(arguments, environ, talks=given is not None)
-        return collect(process, self.context, given=given or b"", patience=patience, hear=hear)
+        return collect(process, self.context, given=given or b"", patience=patience, on_line=on_line)
 
     def start(self, arguments: Sequence[str], environ: Mapping[str, str], *, talks: bool) -> Popen[bytes]:
         """A process that the caller ends with :func:`getmodules.util.processes.kill`, in any case."""

@@ -19,11 +19,11 @@ from getmodules.getters.git.connection import connected, sweep_keys
 from getmodules.getters.git.fetch import Aim, Budget, Fetcher
 from getmodules.getters.git.host_check import too_far_in
 from getmodules.getters.git.locate import workshop_key
-from getmodules.getters.git.objects import MISSING, WHOLE_BYTES, Content, Mode, Objects, tree_of
+from getmodules.getters.git.objects import MISSING, WHOLE_BYTES, Mode, Objects, ObjectStream, tree_of
 from getmodules.getters.git.process import Git
 from getmodules.getters.git.remote import Remote
 from getmodules.getters.git.store import Extent, Store
-from getmodules.getters.git.tree import FILE, Entry, Selection, Submodules, Walk
+from getmodules.getters.git.tree import GITMODULES, PathSelection, RepositoryEntry, Submodules, Walk
 from getmodules.net.address_check import no_further_in
 from getmodules.util.redact import printable
 from getmodules.util.values import replace, valueclass
@@ -41,15 +41,15 @@ class Tools:
     with_submodules: bool
 
 
-class Package:
+class RepositoryPackage:
     """Holds the workshop from :meth:`open` to :meth:`close`."""
 
-    def __init__(self, remote: Remote, aim: Aim, selection: Selection, tools: Tools) -> None:
+    def __init__(self, remote: Remote, aim: Aim, selection: PathSelection, tools: Tools) -> None:
         self.remote = remote
         self.aim = aim
         self.selection = selection
         self.tree = ""
-        self.entries: Sequence[Entry] = ()
+        self.entries: Sequence[RepositoryEntry] = ()
         self._tools = tools
         self._held = ExitStack()
         self._directory = Path()
@@ -77,7 +77,7 @@ class Package:
         assert self._store is not None
         return self._store
 
-    def contents(self, entries: Sequence[Entry]) -> Iterator[Content]:
+    def contents(self, entries: Sequence[RepositoryEntry]) -> Iterator[ObjectStream]:
         """The content of each of ``entries``, in their order. What an older store has lost is fetched again."""
         done = 0
         while True:
@@ -92,14 +92,14 @@ class Package:
                     raise
                 self._renew()
 
-    def tools_for(self, link: Entry, remote: Remote) -> Tools:
+    def tools_for(self, link: RepositoryEntry, remote: Remote) -> Tools:
         """For what this repository names: that may be no further in than the repository itself."""
         if remote.origin == self.remote.origin or self.remote.scheme == "file":
             return self._tools
-        check = no_further_in(self.store.came_from(self.aim.commit), partial(too_far_in, printable(link.path)))
+        check = no_further_in(self.store.network_kind(self.aim.commit), partial(too_far_in, printable(link.path)))
         return replace(self._tools, git=Git(replace(self._tools.git.context, check_address=check)))
 
-    def gitlinks(self) -> list[Entry]:
+    def gitlinks(self) -> list[RepositoryEntry]:
         """The submodules that are wanted, or that something wanted lies in."""
         return [
             entry
@@ -218,7 +218,7 @@ class Package:
     def _needed(self) -> Iterator[str]:
         needs_modules = self._tools.with_submodules and bool(self.gitlinks())
         for entry in self.entries:
-            if entry.mode in _CONTENT and (entry.wanted or (needs_modules and entry.path == FILE)):
+            if entry.mode in _CONTENT and (entry.wanted or (needs_modules and entry.path == GITMODULES)):
                 yield entry.id
 
     def _a_store(self, kind: Extent) -> Store:
@@ -245,7 +245,7 @@ class RepositoryMembers:
     its own submodule.
     """
 
-    def __init__(self, package: Package, tools: Tools) -> None:
+    def __init__(self, package: RepositoryPackage, tools: Tools) -> None:
         self._package = package
         self._tools = tools
         self._pointers: list[str] = []
@@ -265,7 +265,7 @@ class RepositoryMembers:
         _notice(context, self._left_out, "submodules are left out")
         _notice(context, self._pointers, "files are pointers of git LFS: what they stand for is not in the repository")
 
-    def _package_members(self, package: Package, prefix: str, nested: int) -> Iterator[Member]:
+    def _package_members(self, package: RepositoryPackage, prefix: str, nested: int) -> Iterator[Member]:
         try:
             yield from self._own_members(package, prefix)
             links = package.gitlinks()
@@ -280,7 +280,7 @@ class RepositoryMembers:
                 yield from self._submodule(package, modules, link, prefix, nested + 1)
 
     def _submodule(
-        self, parent: Package, modules: Submodules, link: Entry, prefix: str, nested: int
+        self, parent: RepositoryPackage, modules: Submodules, link: RepositoryEntry, prefix: str, nested: int
     ) -> Iterator[Member]:
         path = f"{prefix}{link.path}"
         if nested > MOST_NESTED:
@@ -290,7 +290,9 @@ class RepositoryMembers:
                 hint="this bound is fixed; submodules=false does without the submodules",
             )
         remote = modules.remote(link.path, parent.remote)
-        package = Package(remote, Aim(link.id), parent.selection.within(link.path), parent.tools_for(link, remote))
+        package = RepositoryPackage(
+            remote, Aim(link.id), parent.selection.relative_to(link.path), parent.tools_for(link, remote)
+        )
         try:
             package.open()
         except NotFoundError as error:
@@ -298,18 +300,18 @@ class RepositoryMembers:
         yield Member(path, Kind.DIRECTORY)
         yield from self._package_members(package, f"{path}/", nested)
 
-    def _modules(self, package: Package) -> Submodules:
-        entry = next((each for each in package.entries if each.path == FILE), None)
+    def _modules(self, package: RepositoryPackage) -> Submodules:
+        entry = next((each for each in package.entries if each.path == GITMODULES), None)
         if entry is None:
             return Submodules({})
         if entry.mode not in _FILES:
-            raise UnsafeContentError(f"{FILE} in the repository is no file", part="submodule")
+            raise UnsafeContentError(f"{GITMODULES} in the repository is no file", part="submodule")
         (content,) = package.contents([entry])
         if content.size > WHOLE_BYTES:
-            raise metadata_exceeded(f"{FILE} in the repository", WHOLE_BYTES)
+            raise metadata_exceeded(f"{GITMODULES} in the repository", WHOLE_BYTES)
         return Submodules.read(b"".join(content.chunks), package.store, self._tools.git)
 
-    def _own_members(self, package: Package, prefix: str) -> Iterator[Member]:
+    def _own_members(self, package: RepositoryPackage, prefix: str) -> Iterator[Member]:
         with_content = [each for each in package.entries if each.wanted and _has_content(each)]
         contents = package.contents(with_content)
         for entry in package.entries:
@@ -324,7 +326,7 @@ class RepositoryMembers:
             else:
                 yield self._with_content(name, entry, next(contents))
 
-    def _with_content(self, name: str, entry: Entry, content: Content) -> Member:
+    def _with_content(self, name: str, entry: RepositoryEntry, content: ObjectStream) -> Member:
         size, chunks = content
         if entry.mode == Mode.SYMLINK:
             return Member(name, Kind.SYMLINK, target=self._target(name, content))
@@ -332,14 +334,14 @@ class RepositoryMembers:
             self._pointers.append(name)
         return Member(name, Kind.FILE, size, entry.mode == Mode.EXECUTABLE, lambda: chunks)
 
-    def _target(self, name: str, content: Content) -> str:
+    def _target(self, name: str, content: ObjectStream) -> str:
         limits = self._tools.git.context.limits
         if content.size > limits.path_bytes:
             raise limits.exceeded("path_bytes", f"the target of the link {printable(name)!r}")
         return b"".join(content.chunks).decode("utf-8", "surrogateescape")
 
 
-def _has_content(entry: Entry) -> bool:
+def _has_content(entry: RepositoryEntry) -> bool:
     return entry.mode not in (Mode.DIRECTORY, Mode.GITLINK)
 
 

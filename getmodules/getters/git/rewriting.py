@@ -58,7 +58,7 @@ def leads_to_ssh(remote: Remote, git: Git, directory: Path) -> bool:
     return scheme in _SSH if separator else ":" in scheme
 
 
-def place_settings(remote: Remote) -> tuple[tuple[str, str], ...]:
+def remote_url_settings(remote: Remote) -> tuple[tuple[str, str], ...]:
     """Where our remote lies: with a login whatever rules there are, whose outcome would stand in a command line.
 
     git rewrites once, and nobody has a rule for a name that is only in here.
@@ -88,6 +88,6 @@ def _has_rules(path: str) -> bool:
 def _ask(remote: Remote, git: Git, directory: Path) -> str:
     if not any(map(_has_rules, _files(git.context.environ, git.program))):
         return remote.location
-    environ = environment(git.context.environ, directory, settings=place_settings(remote))
+    environ = environment(git.context.environ, directory, settings=remote_url_settings(remote))
     done = git.run(["ls-remote", "--get-url", REMOTE], environ)
     return os.fsdecode(done.output).strip() if done.code == 0 else remote.location

@@ -130,12 +130,12 @@ class Store:
     def is_complete(self, commit: str) -> bool:
         return (self.path / _COMPLETE / commit).is_file()
 
-    def complete(self, commit: str, kind: str | None) -> None:
+    def mark_complete(self, commit: str, kind: str | None) -> None:
         """``kind`` is that of the network which it came from: no submodule may be further in than that."""
         with translated("cannot write into a working directory"):
             (self.path / _COMPLETE / commit).write_text(kind or "", encoding="ascii")
 
-    def came_from(self, commit: str) -> str | None:
+    def network_kind(self, commit: str) -> str | None:
         with translated("cannot read a working directory"):
             return (self.path / _COMPLETE / commit).read_text(encoding="ascii", errors="replace") or None
 

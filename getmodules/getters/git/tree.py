@@ -20,7 +20,7 @@ from getmodules.getters.git.store import Store
 from getmodules.util.redact import printable
 from getmodules.util.values import field, valueclass
 
-FILE: Final = ".gitmodules"
+GITMODULES: Final = ".gitmodules"
 _HINT: Final = "submodules=false does without the submodules"
 
 
@@ -38,7 +38,7 @@ class Submodules:
             given=content,
         )
         if done.code not in (0, 1):  # 1: nothing of the kind is in it
-            raise CorruptArchiveError(f"{FILE} in the repository cannot be read", hint=_HINT)
+            raise CorruptArchiveError(f"{GITMODULES} in the repository cannot be read", hint=_HINT)
         by_name: dict[str, dict[str, str]] = {}
         for item in filter(None, done.output.decode("utf-8", "surrogateescape").split("\0")):
             key, _, value = item.partition("\n")
@@ -50,7 +50,7 @@ class Submodules:
                 path = values["path"].rstrip("/")
                 if urls.setdefault(path, values["url"]) != values["url"]:
                     raise UnsafeContentError(
-                        f"{FILE} in the repository has two URLs for the submodule at {printable(path)!r}",
+                        f"{GITMODULES} in the repository has two URLs for the submodule at {printable(path)!r}",
                         part="submodule",
                         hint=_HINT,
                     )
@@ -61,7 +61,7 @@ class Submodules:
         typed = self.urls.get(path)
         if typed is None:
             raise NotFoundError(
-                f"the submodule at {printable(path)!r} has no URL in the {FILE} of the repository", hint=_HINT
+                f"the submodule at {printable(path)!r} has no URL in the {GITMODULES} of the repository", hint=_HINT
             )
         try:
             remote = parent.submodule(typed)
@@ -85,7 +85,7 @@ _ENTRY_OVERHEAD: Final = 300
 ReadTrees = Callable[[Iterable[str]], Iterator[tuple[str, bytes]]]
 
 
-class Entry(NamedTuple):
+class RepositoryEntry(NamedTuple):
     path: str
     mode: int
     id: str
@@ -100,20 +100,20 @@ class _Directory(NamedTuple):
 
 
 @valueclass(kw_only=False)
-class Selection:
+class PathSelection:
     """Which paths are needed of a package. A glob counts from its first part with a wildcard."""
 
     prefixes: tuple[str, ...]
 
     @classmethod
-    def of(cls, subdirs: Iterable[str]) -> Selection:
+    def of(cls, subdirs: Iterable[str]) -> PathSelection:
         return cls(tuple(dict.fromkeys(map(plain_start, subdirs))))
 
     @property
     def is_everything(self) -> bool:
         return "" in self.prefixes
 
-    def has(self, path: str) -> bool:
+    def includes(self, path: str) -> bool:
         """Whether ``path`` lies in what is wanted, or is it."""
         return any(not prefix or path == prefix or path.startswith(f"{prefix}/") for prefix in self.prefixes)
 
@@ -121,12 +121,12 @@ class Selection:
         """Whether ``path`` is on the way to what is wanted."""
         return any(prefix.startswith(f"{path}/") for prefix in self.prefixes)
 
-    def within(self, path: str) -> Selection:
+    def relative_to(self, path: str) -> PathSelection:
         """The same as seen from ``path``: a package of its own lies there."""
-        if self.has(path):
-            return Selection(("",))
+        if self.includes(path):
+            return PathSelection(("",))
         start = f"{path}/"
-        return Selection(tuple(each.removeprefix(start) for each in self.prefixes if each.startswith(start)))
+        return PathSelection(tuple(each.removeprefix(start) for each in self.prefixes if each.startswith(start)))
 
 
 @valueclass(kw_only=False, frozen=False)
@@ -134,20 +134,20 @@ class Walk:
     """Counts while it goes: a tree may hold itself a thousand times over in a few bytes."""
 
     limits: Limits
-    selection: Selection
+    selection: PathSelection
     id_bytes: int
     checkpoint: Callable[[], None]
     _wanted: int = 0
     _remembered: int = 0
     _deepest: int = field(init=False)
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[RepositoryEntry] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         # From the root, where the writer counts from the wanted directory: which may itself be that deep.
         longest = max(prefix.count("/") for prefix in self.selection.prefixes)
         self._deepest = self.limits.depth + longest + 1
 
-    def run(self, root: str, read: ReadTrees) -> Sequence[Entry]:
+    def run(self, root: str, read: ReadTrees) -> Sequence[RepositoryEntry]:
         level = [_Directory("", root, self.selection.is_everything)]
         while level:
             below: list[_Directory] = []
@@ -162,9 +162,9 @@ class Walk:
     def _take(self, parent: _Directory, entry: TreeEntry, below: list[_Directory]) -> None:
         mode, name, object_id = entry
         path = f"{parent.path}/{name}" if parent.path else name
-        wanted = parent.wanted or self.selection.has(path)
+        wanted = parent.wanted or self.selection.includes(path)
         self._count(path, wanted)
-        self.entries.append(Entry(path, mode, object_id, wanted))
+        self.entries.append(RepositoryEntry(path, mode, object_id, wanted))
         if mode == Mode.DIRECTORY and (wanted or self.selection.leads_to(path)):
             below.append(_Directory(path, object_id, wanted))
 

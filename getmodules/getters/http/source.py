@@ -36,7 +36,7 @@ _AUTHORIZATION = "authorization"
 
 
 @valueclass
-class Access:
+class WebAccess:
     grant: Grant
     #: Where the credential was found, for people; ``None`` where there is none.
     found_in: str | None = None
@@ -57,14 +57,14 @@ class Access:
         return error
 
 
-def access_to(url: Url, secrets: tuple[Secret, ...], context: Context, settings: NetSettings) -> Access:
+def access_to(url: Url, secrets: tuple[Secret, ...], context: Context, settings: NetSettings) -> WebAccess:
     """The first of: a header ``Authorization``, the address, the environment and plugins, netrc.
 
     ``secrets`` are those that the address itself has in its query, to be masked like the others.
     """
     origin = _origin(url)
     if is_overheard(origin, context.home):
-        return Access(grant=Grant(origin=origin, headers={}, in_body=secrets, anonymous=True))
+        return WebAccess(grant=Grant(origin=origin, headers={}, in_body=secrets, anonymous=True))
     headers = {name: value.reveal() for name, value in settings.headers_for(origin).items()}
     found_in = "--header" if headers else None
     if _AUTHORIZATION not in (name.lower() for name in headers):
@@ -73,7 +73,7 @@ def access_to(url: Url, secrets: tuple[Secret, ...], context: Context, settings:
             headers["Authorization"] = authorization_of(found)
             found_in = found.found_in
     grant = Grant(origin=origin, headers=headers, in_body=secrets, anonymous=not headers)
-    return Access(grant=grant, found_in=found_in)
+    return WebAccess(grant=grant, found_in=found_in)
 
 
 def _origin(url: Url) -> Origin:
@@ -184,7 +184,7 @@ class WebSource:
         body = Download(self._send, self._session, self._context, first=answer)
         is_file = self._context.shape is Shape.FILE
         return Blob(
-            chunks=body if is_file else _Judged(body, partial(self._judge, answer)),
+            chunks=body if is_file else _CheckedBody(body, partial(self._judge, answer)),
             size=answer.length,
             name=unquote(basename(self._url.path)) or None,
             media_type=_media_type(answer),
@@ -236,7 +236,7 @@ def _too_far_in(host: str, kind: str, address: str) -> UnsafeContentError:
     )
 
 
-class _Judged:
+class _CheckedBody:
     """A body whose beginning is looked at before anybody gets it."""
 
     def __init__(self, body: Download, judge: Callable[[bytes], None]) -> None:

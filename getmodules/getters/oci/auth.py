@@ -46,7 +46,7 @@ class Challenge:
     parameters: Mapping[str, str]
 
 
-def parse(header: str) -> tuple[Challenge, ...]:
+def parse_challenges(header: str) -> tuple[Challenge, ...]:
     """The challenges of a header, in order; what makes no sense ends the list."""
     challenges: list[Challenge] = []
     text, at = header[:_LONGEST], 0
@@ -65,7 +65,7 @@ def parse(header: str) -> tuple[Challenge, ...]:
     return tuple(challenges)
 
 
-def choose(challenges: tuple[Challenge, ...]) -> Challenge | None:
+def choose_challenge(challenges: tuple[Challenge, ...]) -> Challenge | None:
     """Bearer before Basic: a token that expires is the smaller loss."""
     for scheme in ("bearer", "basic"):
         for challenge in challenges:
@@ -133,7 +133,7 @@ FindCredential = Callable[[Origin, str, Context], Credential | None]
 
 
 @valueclass(kw_only=False)
-class _Key:
+class _TokenKey:
     registry: Origin
     scopes: frozenset[str]
 
@@ -149,7 +149,7 @@ class _Token:
 
 
 @valueclass(kw_only=False)
-class _Wish:
+class _ReceivedChallenge:
     """What a registry has asked for, from which address, and what is to be hidden of it."""
 
     challenge: Challenge
@@ -158,14 +158,14 @@ class _Wish:
 
 
 @valueclass(kw_only=False, frozen=False)
-class _Slot:
+class _TokenSlot:
     """One key's token, and the lock of whoever is asking for it."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     token: _Token | None = None
 
     @contextmanager
-    def held(self, context: Context) -> Iterator[None]:
+    def locked(self, context: Context) -> Iterator[None]:
         """Who waits for another's request still has its own deadline, and can be cancelled."""
         while not self.lock.acquire(timeout=_CHECKPOINT_SECONDS):
             context.checkpoint()
@@ -182,39 +182,39 @@ class Tokens:
         self._session = session
         self._find_credential = find_credential
         self._lock = threading.Lock()
-        self._slots: dict[_Key, _Slot] = {}
+        self._slots: dict[_TokenKey, _TokenSlot] = {}
         #: What an origin asked for last: the next request can bring it along at once.
-        self._known: dict[Origin, _Wish] = {}
+        self._known: dict[Origin, _ReceivedChallenge] = {}
 
     def grant(self, registry: Origin, repository: str, actions: str, context: Context) -> Grant | None:
         """What to send along with a first request: nothing, before the registry has asked for anything."""
-        wish = self._known.get(registry)
-        return None if wish is None else self._grant(wish, registry, repository, actions, None, context)
+        received = self._known.get(registry)
+        return None if received is None else self._grant(received, registry, repository, actions, None, context)
 
     def answer_to(
         self, refusal: Answer, repository: str, actions: str, refused: Grant | None, context: Context
     ) -> Grant | None:
         """The grant that a 401 asks for; ``None`` where there is nothing better than what was refused."""
         registry = origin_of(refusal.url)
-        challenge = choose(parse(refusal.headers.get("WWW-Authenticate", "")))
+        challenge = choose_challenge(parse_challenges(refusal.headers.get("WWW-Authenticate", "")))
         if challenge is None:
             return None
-        wish = _Wish(challenge, refusal.address, refusal.mask)
-        granted = self._grant(wish, registry, repository, actions, refused, context)
+        received = _ReceivedChallenge(challenge, refusal.address, refusal.mask)
+        granted = self._grant(received, registry, repository, actions, refused, context)
         with self._lock:
-            self._known[registry] = replace(wish, challenge=_for_any_repository(challenge))
+            self._known[registry] = replace(received, challenge=_for_any_repository(challenge))
         return None if granted == refused else granted
 
     def _grant(
         self,
-        wish: _Wish,
+        received: _ReceivedChallenge,
         registry: Origin,
         repository: str,
         actions: str,
         refused: Grant | None,
         context: Context,
     ) -> Grant | None:
-        challenge = wish.challenge
+        challenge = received.challenge
         credential = self._find_credential(registry, repository, context)
         if challenge.scheme == "basic":
             if credential is None:
@@ -226,26 +226,26 @@ class Tokens:
             return _grant(registry, f"Bearer {token_of(credential)}")
         scopes = _scopes(challenge, repository, actions)
         with self._lock:
-            slot = self._slots.setdefault(_Key(registry, scopes), _Slot())
-        with slot.held(context):
+            slot = self._slots.setdefault(_TokenKey(registry, scopes), _TokenSlot())
+        with slot.locked(context):
             token = slot.token
             if token is None or not token.is_fresh or _says_the_same(refused, _bearer(token)):
-                token = slot.token = self._ask(wish, registry, scopes, credential, context)
+                token = slot.token = self._ask(received, registry, scopes, credential, context)
         return replace(_grant(registry, _bearer(token)), anonymous=credential is None)
 
     # ------------------------------------------------------------------------------------------ the realm
 
     def _ask(
         self,
-        wish: _Wish,
+        received: _ReceivedChallenge,
         registry: Origin,
         scopes: frozenset[str],
         credential: Credential | None,
         context: Context,
     ) -> _Token:
-        realm = wish.challenge.parameters.get("realm", "")
-        check_address = check_realm(realm, registry, wish.address, wish.mask)
-        call = _token_call(realm, wish.challenge.parameters.get("service"), scopes, credential)
+        realm = received.challenge.parameters.get("realm", "")
+        check_address = check_realm(realm, registry, received.address, received.mask)
+        call = _token_call(realm, received.challenge.parameters.get("service"), scopes, credential)
         call = replace(call, replayable=True, check_address=check_address, read=SMALL_BODY_BYTES, explain=explain_error)
         asked = time.monotonic()
         return _read_token(self._session.send(call, context), asked)

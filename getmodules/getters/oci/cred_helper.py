@@ -37,17 +37,19 @@ _TICK = 0.05
 _GRACE = 0.5
 
 
-class Answer(NamedTuple):
+class HelperAnswer(NamedTuple):
     code: int
     output: bytes
     complaint: bytes
 
 
 #: (the command, its input, its environment); raises :class:`AuthenticationError` where there is no answer.
-Run = Callable[[Sequence[str], bytes, Mapping[str, str]], Answer]
+Run = Callable[[Sequence[str], bytes, Mapping[str, str]], HelperAnswer]
 
 
-def run_helper(command: Sequence[str], given: bytes, environ: Mapping[str, str], *, seconds: float = SECONDS) -> Answer:
+def run_helper(
+    command: Sequence[str], given: bytes, environ: Mapping[str, str], *, seconds: float = SECONDS
+) -> HelperAnswer:
     import subprocess
 
     what = f"the credential helper {os.path.basename(command[0])}"
@@ -68,15 +70,15 @@ def run_helper(command: Sequence[str], given: bytes, environ: Mapping[str, str],
     try:
         assert process.stdout is not None
         assert process.stderr is not None
-        readers = (_Reader(process.stdout), _Reader(process.stderr))
+        readers = (_PipeReader(process.stdout), _PipeReader(process.stderr))
         feed(process, given)
         _wait(process, readers, what, seconds)
-        return Answer(process.returncode, *(reader.text for reader in readers))
+        return HelperAnswer(process.returncode, *(reader.text for reader in readers))
     finally:
         kill(process)
 
 
-class _Reader(threading.Thread):
+class _PipeReader(threading.Thread):
     """Collects what comes out of one pipe. It alone closes it: nobody may, while it reads."""
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -99,7 +101,7 @@ class _Reader(threading.Thread):
                 self._collected += piece
 
 
-def _wait(process: Popen[bytes], readers: Sequence[_Reader], what: str, seconds: float) -> None:
+def _wait(process: Popen[bytes], readers: Sequence[_PipeReader], what: str, seconds: float) -> None:
     expires = time.monotonic() + seconds
     while process.poll() is None and not any(reader.is_too_long for reader in readers):
         if time.monotonic() >= expires:
@@ -182,7 +184,7 @@ class CredentialHelper:
                 found = True
         return found
 
-    def _call(self, verb: str, given: bytes) -> Answer:
+    def _call(self, verb: str, given: bytes) -> HelperAnswer:
         return self._run((self._find(), verb), given, self._environ)
 
     def _find(self) -> str:
@@ -198,7 +200,7 @@ class CredentialHelper:
             )
         return found
 
-    def _login(self, answer: Answer) -> Login | None:
+    def _login(self, answer: HelperAnswer) -> Login | None:
         what = f"the answer of {self.program}"
         try:
             document = mapping(loads(answer.output, what, OUTPUT_BYTES), what)
@@ -208,7 +210,7 @@ class CredentialHelper:
             raise AuthenticationError(str(error), hint=f"{self._asked_for_by} asks for that helper") from None
         return Login(username, Secret(secret)) if secret else None
 
-    def _failure(self, verb: str, answer: Answer, secrets: Iterable[str]) -> AuthenticationError:
+    def _failure(self, verb: str, answer: HelperAnswer, secrets: Iterable[str]) -> AuthenticationError:
         # By the protocol complaints go to standard output; an object there is an answer, and not for people.
         said = b"" if answer.output.lstrip().startswith(b"{") else answer.output
         reason = printable(_without(secrets, b"\n".join((said, answer.complaint)).decode("utf-8", "replace")))
@@ -218,7 +220,7 @@ class CredentialHelper:
         )
 
 
-def _says_not_found(answer: Answer) -> bool:
+def _says_not_found(answer: HelperAnswer) -> bool:
     return _NOT_FOUND in answer.output or _NOT_FOUND in answer.complaint
 
 

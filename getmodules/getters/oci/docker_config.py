@@ -67,7 +67,7 @@ def parse_key(text: str) -> AuthKey:
     return AuthKey(host, path)
 
 
-def scopes(host: str, repository: str) -> list[str]:
+def key_paths(host: str, repository: str) -> list[str]:
     """The paths of keys that are for ``repository`` and not for all of ``host``, the most specific one first."""
     parts = [part for part in repository.split("/") if part]
     if host == DOCKER_HUB and len(parts) == 1:
@@ -89,7 +89,7 @@ def names_in_helpers(host: str) -> tuple[str, ...]:
 
 FILE_BYTES: Final = 1 * MIB
 #: Where podman and skopeo have a directory for each user whose ``XDG_RUNTIME_DIR`` is not set.
-RUN: Final = Path("/run/containers")
+CONTAINERS_RUN_DIRECTORY: Final = Path("/run/containers")
 
 
 @valueclass
@@ -150,7 +150,7 @@ def auth_files(environ: Mapping[str, str], named: Path | None = None) -> tuple[A
     if sys.platform.startswith("linux"):
         if runtime:
             add(Path(runtime, "containers", "auth.json"))
-        elif _is_ours(fallback := RUN / str(os.geteuid()) / "auth.json"):
+        elif _is_ours(fallback := CONTAINERS_RUN_DIRECTORY / str(os.geteuid()) / "auth.json"):
             add(fallback)
     if config or home:
         add((Path(config) if config else Path(home or "", ".config")) / "containers" / "auth.json")
@@ -368,7 +368,7 @@ class DockerCredentials:
         host, snapshot = canonical_host(registry), self._current()
         for is_named in (True, False):
             files = [(file, found) for file, found in snapshot.files if file.named is is_named]
-            for path in scopes(host, repository):
+            for path in key_paths(host, repository):
                 for file, found in files:
                     for entry in _entries(file, found, AuthKey(host, path)):
                         yield file, entry
@@ -417,7 +417,7 @@ class _Source(Protocol):
 
 
 @valueclass(kw_only=False)
-class _Entry:
+class _FileEntry:
     where: str
     value: Any
 
@@ -425,9 +425,9 @@ class _Entry:
         return credential_of(self.value, self.where, self.where)
 
 
-def _entries(file: AuthFile, found: AuthFileContents, key: AuthKey) -> Iterator[_Entry]:
+def _entries(file: AuthFile, found: AuthFileContents, key: AuthKey) -> Iterator[_FileEntry]:
     for spelling, value in found.entries(key):
-        yield _Entry(f"{file.shown}, auths {printable(spelling)!r}", value)
+        yield _FileEntry(f"{file.shown}, auths {printable(spelling)!r}", value)
 
 
 @valueclass(kw_only=False)
@@ -456,7 +456,7 @@ class _Helper:
 
 
 @valueclass(kw_only=False, frozen=False)
-class _Slot:
+class _AnswerSlot:
     lock: threading.Lock = field(default_factory=threading.Lock)
     is_filled: bool = False
     outcome: Login | GetModulesError | None = None
@@ -467,11 +467,11 @@ class _Answers:
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._slots: dict[tuple[str, str], _Slot] = {}
+        self._slots: dict[tuple[str, str], _AnswerSlot] = {}
 
     def get(self, key: tuple[str, str], ask: Callable[[], Login | None]) -> Login | None:
         with self._guard:
-            slot = self._slots.setdefault(key, _Slot())
+            slot = self._slots.setdefault(key, _AnswerSlot())
         with slot.lock:
             if not slot.is_filled:
                 try:

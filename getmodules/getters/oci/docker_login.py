@@ -66,7 +66,7 @@ def rewrite(file: AuthFile, change: Change, *, private: bool = False) -> bool:
     what = f"cannot write the credentials to {file.shown}"
     if target.exists() and not target.is_file():  # a rename would put a file in the place of /dev/null
         raise InstallError(f"{what}: it is not a file", hint="REGISTRY_AUTH_FILE or DOCKER_CONFIG may name another")
-    with translated(what), _parent(target.parent), _turn(target, what) as is_alone:
+    with translated(what), _parent(target.parent), _lock_beside(target, what) as is_alone:
         if is_alone:
             _sweep(target)
         for _ in range(_ATTEMPTS):
@@ -97,7 +97,7 @@ def _parent(directory: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _turn(target: Path, what: str) -> Iterator[bool]:
+def _lock_beside(target: Path, what: str) -> Iterator[bool]:
     """Our turn to write; ``False`` where the file system has no locks, and others may believe the same."""
     path = target.with_name(f".{target.name}.getmodules-lock")
     expires = time.monotonic() + LOCK_SECONDS

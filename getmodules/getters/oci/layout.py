@@ -26,9 +26,9 @@ from getmodules.getters.oci.layout_files import (
     INDEX_BYTES,
     MARK,
     DirectoryFiles,
-    Files,
-    Index,
-    Part,
+    LayoutFile,
+    LayoutFiles,
+    LayoutIndex,
     TarFiles,
     blob_name,
 )
@@ -60,7 +60,7 @@ class Layout:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._shown = printable(str(path), 500)
-        self._files: Files | None = None
+        self._files: LayoutFiles | None = None
 
     @property
     def directory(self) -> Path:
@@ -123,7 +123,7 @@ class Layout:
         return manifest
 
     @contextmanager
-    def _described(self, descriptor: Descriptor, context: Context) -> Iterator[Part]:
+    def _described(self, descriptor: Descriptor, context: Context) -> Iterator[LayoutFile]:
         """The file, if it is there and has the right size."""
         part = self._opened(context).open(blob_name(descriptor.digest))
         if part is None:
@@ -133,7 +133,7 @@ class Layout:
                 raise _wrong_size(descriptor, part.size)
             yield part
 
-    def _manifest_of(self, digest: Digest, index: Index, context: Context) -> RawManifest:
+    def _manifest_of(self, digest: Digest, index: LayoutIndex, context: Context) -> RawManifest:
         listed = index.of_digest(digest)
         if listed is not None:
             return self._listed(listed, context)
@@ -192,7 +192,7 @@ class Layout:
 
     # ---------------------------------------------------------------------------------------- the layout
 
-    def _opened(self, context: Context) -> Files:
+    def _opened(self, context: Context) -> LayoutFiles:
         """The files, once it is sure that they are those of a layout."""
         if self._files is None:
             files = self._found(context)
@@ -200,7 +200,7 @@ class Layout:
             self._files = files
         return self._files
 
-    def _found(self, context: Context) -> Files:
+    def _found(self, context: Context) -> LayoutFiles:
         try:
             # Asked once: between two questions somebody else may make the layout.
             if not stat.S_ISDIR(self._path.stat().st_mode):
@@ -213,7 +213,7 @@ class Layout:
             raise unreadable(self._path, error) from error
         return DirectoryFiles(self._path)
 
-    def _check_mark(self, files: Files) -> None:
+    def _check_mark(self, files: LayoutFiles) -> None:
         mark = files.open(MARK)
         if mark is None:
             raise UnsupportedContentError(
@@ -234,7 +234,7 @@ class Layout:
                 f"the layout {self._shown!r} is of version {printable(version)!r}; known is {VERSION}"
             )
 
-    def _index(self, context: Context) -> Index:
+    def _index(self, context: Context) -> LayoutIndex:
         part = self._opened(context).open(INDEX)
         if part is None:
             raise UnsupportedContentError(
@@ -242,7 +242,7 @@ class Layout:
                 hint="was it copied in part? Copy it again, or push into an empty directory",
             )
         with part:
-            return Index.parse(part.read(INDEX_BYTES))
+            return LayoutIndex.parse(part.read(INDEX_BYTES))
 
     def _missing(self) -> NotFoundError:
         return NotFoundError(
@@ -273,7 +273,7 @@ def _own_type(body: bytes) -> str:
     return named or (OCI_INDEX if "manifests" in document else OCI_MANIFEST)
 
 
-def _known_tags(index: Index) -> str:
+def _known_tags(index: LayoutIndex) -> str:
     tags = list(index.tags())
     if not tags:
         return "it has no tags; name a manifest with digest="

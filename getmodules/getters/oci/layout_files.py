@@ -41,14 +41,14 @@ _WHAT = "the layout's index.json"
 
 
 @valueclass(kw_only=False)
-class Index:
+class LayoutIndex:
     """The document as it was found, and its entries in their order."""
 
     document: dict[str, Any]
     entries: tuple[Descriptor, ...]
 
     @classmethod
-    def parse(cls, body: bytes) -> Index:
+    def parse(cls, body: bytes) -> LayoutIndex:
         try:
             document = mapping(loads(body, _WHAT, INDEX_BYTES), _WHAT)
             if required(document, "schemaVersion", integer, _WHAT) != 2:
@@ -63,7 +63,7 @@ class Index:
         return cls({**document, "manifests": manifests}, entries)
 
     @classmethod
-    def empty(cls) -> Index:
+    def empty(cls) -> LayoutIndex:
         return cls({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": []}, ())
 
     def tagged(self, tag: str) -> Descriptor | None:
@@ -89,7 +89,7 @@ class Index:
         tags = (name if is_tag(name) else name.rpartition(":")[2] for name in names)
         return iter(dict.fromkeys(tag for tag in tags if is_tag(tag)))
 
-    def with_manifest(self, manifest: Descriptor, tag: str | None) -> Index:
+    def with_manifest(self, manifest: Descriptor, tag: str | None) -> LayoutIndex:
         """The index that lists ``manifest``, under ``tag`` and no other one under it.
 
         What had the tag before is still listed, without a name: a lock may pin it, and a collector of garbage
@@ -110,7 +110,7 @@ class Index:
                 entry = _without_name(entry)
             manifests.append(entry)
         manifests.append(_entry(manifest, tag))
-        return Index.parse(json.dumps({**self.document, "manifests": manifests}).encode())
+        return LayoutIndex.parse(json.dumps({**self.document, "manifests": manifests}).encode())
 
     def encoded(self) -> bytes:
         body = json.dumps(self.document, indent=2, ensure_ascii=False).encode() + b"\n"
@@ -164,14 +164,14 @@ _OF_A_LAYOUT = re.compile(
 _PLACE_BYTES = 256
 
 
-class Files(Protocol):
+class LayoutFiles(Protocol):
     """Reading the files of a layout; ``name`` is a path below it, made by us."""
 
-    def open(self, name: str) -> Part | None:
+    def open(self, name: str) -> LayoutFile | None:
         """``None``: there is no such file."""
 
 
-class Part:
+class LayoutFile:
     """A file, or the stretch of a tar that holds one. It belongs to who opened it."""
 
     def __init__(self, file: IO[bytes], size: int, shown: str) -> None:
@@ -213,7 +213,7 @@ class DirectoryFiles:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def open(self, name: str) -> Part | None:
+    def open(self, name: str) -> LayoutFile | None:
         shown = printable(str(self._root / name), 500)
         try:
             with directory_of(self._root, name) as (prefix, below):
@@ -226,7 +226,7 @@ class DirectoryFiles:
         if not stat.S_ISREG(status.st_mode):
             os.close(descriptor)
             raise _irregular(shown)
-        return Part(os.fdopen(descriptor, "rb", buffering=0), status.st_size, shown)
+        return LayoutFile(os.fdopen(descriptor, "rb", buffering=0), status.st_size, shown)
 
 
 class TarFiles:
@@ -236,7 +236,7 @@ class TarFiles:
         self._path = path
         self._places = _places(path, context)
 
-    def open(self, name: str) -> Part | None:
+    def open(self, name: str) -> LayoutFile | None:
         place = self._places.get(name)
         if place is None:
             return None
@@ -247,7 +247,7 @@ class TarFiles:
             file.seek(offset)
         except OSError as error:
             raise unreadable(self._path, error) from error
-        return Part(file, size, shown)
+        return LayoutFile(file, size, shown)
 
 
 def _check_head(archive: Archive, path: Path) -> None:

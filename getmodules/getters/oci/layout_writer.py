@@ -22,7 +22,7 @@ from getmodules.files.opening import directory_of
 from getmodules.files.os_errors import install_error, translated
 from getmodules.files.private import PrivateDirectory, Sweeper
 from getmodules.getters.oci import artifact
-from getmodules.getters.oci.layout_files import INDEX, INDEX_BYTES, MARK, DirectoryFiles, Index, blob_name
+from getmodules.getters.oci.layout_files import INDEX, INDEX_BYTES, MARK, DirectoryFiles, LayoutIndex, blob_name
 from getmodules.getters.oci.repository import Descriptor, RawManifest, occupied
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
@@ -98,14 +98,14 @@ class LayoutWriter:
         mark = self._path / MARK
         return mark.exists() and mark.stat().st_size > 0
 
-    def _index(self) -> Index:
+    def _index(self) -> LayoutIndex:
         part = DirectoryFiles(self._path).open(INDEX)
         if part is None:
-            return Index.empty()
+            return LayoutIndex.empty()
         with part:
-            return Index.parse(part.read(INDEX_BYTES))
+            return LayoutIndex.parse(part.read(INDEX_BYTES))
 
-    def _put_index(self, index: Index) -> None:
+    def _put_index(self, index: LayoutIndex) -> None:
         with translated(f"cannot write into the layout {self._shown!r}"), self._workplace() as workplace:
             with durable.new_file(workplace / INDEX, _MODE) as stream:
                 stream.write(index.encoded())

@@ -64,7 +64,7 @@ class LoggedOut:
 
 
 @valueclass
-class Checked:
+class CredentialCheck:
     """Which credential is used for a repository, and what the registry said to it. Its secret is not in here."""
 
     registry: str
@@ -170,7 +170,7 @@ def _presumed_origin(registry: str) -> Origin:
 
 def _prove(registry: str, username: str, secret: Secret, context: Context) -> tuple[Origin, bool]:
     """Where the registry is, and whether it asked; it must not have refused."""
-    registries = _Attended(Credential(secret=secret, username=username, found_in="this login"))
+    registries = _ObservedRegistries(Credential(secret=secret, username=username, found_in="this login"))
     try:
         client = registries(registry, _NO_REPOSITORY, context)
         _enter(client, context)
@@ -198,15 +198,15 @@ def _volunteer(client: RegistryClient, username: str, secret: Secret, context: C
 # --------------------------------------------------------------------------------------------------------- a check
 
 
-def check(registry: str, repository: str, open_context: OpenContext) -> Checked:
+def check(registry: str, repository: str, open_context: OpenContext) -> CredentialCheck:
     """Find the credential for ``repository``, or for all of ``registry``, and pull with it: a list of tags."""
     with open_context(f"{registry}/{repository}" if repository else registry) as context:
         repository = api_location(registry, repository)[1]
-        registries = _Attended()
+        registries = _ObservedRegistries()
         client = registries(registry, repository, context)
         found, considered, files = _explained(registries, _origin(client), repository, context)
         works, exists, error = _tried(client, repository, context)
-    return Checked(
+    return CredentialCheck(
         registry=registry,
         repository=repository,
         kind=_kind(found) if found else None,
@@ -273,7 +273,7 @@ def _shown(username: str, secret: Secret) -> str:
 # ---------------------------------------------------------------------------------------------------- the registry
 
 
-class _Attended(Registries):
+class _ObservedRegistries(Registries):
     """Registries that remember whether they asked for a credential; the one that is ``offered`` replaces all others."""
 
     def __init__(self, offered: Credential | None = None) -> None:

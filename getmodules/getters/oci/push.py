@@ -28,7 +28,7 @@ from getmodules.getters.oci.repository import (
     occupied,
 )
 from getmodules.getters.oci.results import Pushed
-from getmodules.getters.oci.worktree import Selection, apart_from, select
+from getmodules.getters.oci.worktree import PublishedFiles, apart_from, select
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 
@@ -196,7 +196,7 @@ def check_annotations(annotations: Mapping[str, str]) -> None:
             )
 
 
-def _known(selection: Selection, tag: str) -> dict[str, str]:
+def _known(selection: PublishedFiles, tag: str) -> dict[str, str]:
     """What can be known without being told."""
     known = {f"{_PREFIX}version": tag}
     if selection.revision is not None:

@@ -24,7 +24,7 @@ _RANGE = re.compile(r"(?:bytes=)?0-(\d{1,18})", re.ASCII)
 _BODY_TYPE = {"Content-Type": "application/octet-stream"}
 
 
-class Request(Protocol):
+class SendRequest(Protocol):
     """One request to the registry, with its credentials where it goes to the registry itself."""
 
     def __call__(
@@ -41,7 +41,7 @@ class Request(Protocol):
 
 
 @valueclass(kw_only=False)
-class _Onward:
+class _UploadLocation:
     """Where an upload goes on, and the address of who said so: ``None`` behind a proxy."""
 
     url: str
@@ -53,7 +53,7 @@ class Upload:
 
     def __init__(
         self,
-        request: Request,
+        request: SendRequest,
         session: Session,
         start_url: str,
         digest: Digest,
@@ -107,7 +107,7 @@ class Upload:
 
     # ------------------------------------------------------------------------------------------- in one
 
-    def _finish(self, location: _Onward, body: Callable[[], SizedBody] | None) -> None:
+    def _finish(self, location: _UploadLocation, body: Callable[[], SizedBody] | None) -> None:
         """The closing PUT, with all of the blob or with what is left of it, which is nothing."""
         answer = self._request(
             f"{location.url}{'&' if '?' in location.url else '?'}digest={self._digest}",
@@ -124,7 +124,7 @@ class Upload:
 
     # --------------------------------------------------------------------------------------- in chunks
 
-    def _send_chunks(self, location: _Onward, length: int) -> _Onward:
+    def _send_chunks(self, location: _UploadLocation, length: int) -> _UploadLocation:
         """All chunks; where the closing PUT goes. A chunk that was cut is continued where the registry has it."""
         sent, failures = 0, 0
         while sent < self._size:
@@ -144,7 +144,7 @@ class Upload:
             sent = now
         return location
 
-    def _send_chunk(self, location: _Onward, start: int, end: int) -> tuple[_Onward, int]:
+    def _send_chunk(self, location: _UploadLocation, start: int, end: int) -> tuple[_UploadLocation, int]:
         answer = self._request(
             location.url,
             "PATCH",
@@ -160,7 +160,7 @@ class Upload:
             return self._ask(location)
         return _location(answer), _received(answer, end)
 
-    def _ask(self, location: _Onward) -> tuple[_Onward, int]:
+    def _ask(self, location: _UploadLocation) -> tuple[_UploadLocation, int]:
         """How far the registry is; a session that it has forgotten is an error, and the blob begins anew."""
         try:
             answer = self._request(location.url, "GET", named_from=location.named_from)
@@ -194,10 +194,10 @@ def _may_pass(error: GetModulesError) -> bool:
     return isinstance(error, NetworkError) and error.part != "certificate"
 
 
-def _location(answer: Answer) -> _Onward:
+def _location(answer: Answer) -> _UploadLocation:
     if "Location" not in answer.headers:
         raise FetchError("the registry does not say where the upload goes on", part="unreadable")
-    return _Onward(checked_target(answer, answer.headers["Location"]), answer.address)
+    return _UploadLocation(checked_target(answer, answer.headers["Location"]), answer.address)
 
 
 def _received(answer: Answer, otherwise: int) -> int:

@@ -55,14 +55,14 @@ class Revision:
     source: str | None
 
 
-class Git:
+class WorktreeGit:
     def __init__(self, program: str, directory: Path, context: Context) -> None:
         self._program = program
         self._directory = directory
         self._context = context
 
     @classmethod
-    def of(cls, directory: Path, context: Context) -> Git | None:
+    def of(cls, directory: Path, context: Context) -> WorktreeGit | None:
         """``None`` where no git is, or ``directory`` is in no work tree.
 
         A work tree that git cannot read is an error: without git, what it does not track would be published too.
@@ -227,14 +227,14 @@ _IGNORE_BYTES = 1 << 20
 
 
 @valueclass(kw_only=False)
-class Selection:
+class PublishedFiles:
     """The files and links of a package to be, in no particular order, and where they come from."""
 
     members: tuple[Member, ...]
     revision: Revision | None = None
 
 
-def select(directory: Path, context: Context) -> Selection:
+def select(directory: Path, context: Context) -> PublishedFiles:
     try:
         is_directory = stat.S_ISDIR(directory.stat().st_mode)
     except OSError as error:
@@ -244,12 +244,12 @@ def select(directory: Path, context: Context) -> Selection:
             f"{printable(str(directory), 500)!r} is no directory", hint="a directory is published, not a file"
         )
     ignore = _ignore(directory)
-    git = Git.of(directory, context)
+    git = WorktreeGit.of(directory, context)
     if git is None:
-        return Selection(tuple(_everything(directory, ignore, context)))
+        return PublishedFiles(tuple(_everything(directory, ignore, context)))
     members = tuple(_tracked(directory, git, ignore, context))
     _mention_untracked(git, ignore, context)
-    return Selection(members, git.revision())
+    return PublishedFiles(members, git.revision())
 
 
 def apart_from(target: Path, directory: Path, members: Iterable[Member], context: Context) -> tuple[Member, ...]:
@@ -302,7 +302,7 @@ def _everything(directory: Path, ignore: Ignore, context: Context) -> list[Membe
     return members
 
 
-def _tracked(directory: Path, git: Git, ignore: Ignore, context: Context) -> list[Member]:
+def _tracked(directory: Path, git: WorktreeGit, ignore: Ignore, context: Context) -> list[Member]:
     members: list[Member] = []
     for mode, name in git.tracked():
         context.checkpoint()
@@ -339,7 +339,7 @@ def _not_in_the_work_tree(name: str) -> NotFoundError:
     )
 
 
-def _mention_untracked(git: Git, ignore: Ignore, context: Context) -> None:
+def _mention_untracked(git: WorktreeGit, ignore: Ignore, context: Context) -> None:
     untracked = [name for name in git.untracked() if not ignore.leaves_out_below(name)]
     if untracked:
         more = f" and {len(untracked) - 1:,} more" if len(untracked) > 1 else ""

@@ -42,7 +42,7 @@ def start() -> Iterator[Start]:
 def test_all_that_it_says(start: Start) -> None:
     heard: list[str] = []
     done = collect(start("cat; echo one >&2; printf 'a\\rb\\rlast' >&2; exit 3", talks=True), a_context(), given=b"in",
-                   hear=heard.append)  # fmt: skip
+                   on_line=heard.append)  # fmt: skip
     assert done == (3, b"in", "one\na\nb\nlast\n")
     assert heard == ["one", "a", "b", "last"]
 
@@ -117,7 +117,7 @@ def test_output_that_a_child_keeps_open_is_not_waited_for(start: Start, tmp_path
 
 
 def test_an_error_while_listening_ends_it(start: Start) -> None:
-    def hear(line: str) -> None:
+    def on_line(line: str) -> None:
         raise InstallError("cancelled", part="cancelled")
 
-    refusal(InstallError, "install/cancelled", collect, start("echo x >&2; sleep 1000"), a_context(), hear=hear)
+    refusal(InstallError, "install/cancelled", collect, start("echo x >&2; sleep 1000"), a_context(), on_line=on_line)

@@ -14,9 +14,9 @@ from getmodules.addresses.url import check_url
 from getmodules.getters.git.fetch import Aim, Budget, Fetcher
 from getmodules.getters.git.objects import Objects
 from getmodules.getters.git.remote import Remote
-from getmodules.getters.git.repository import Package, Tools
+from getmodules.getters.git.repository import RepositoryPackage, Tools
 from getmodules.getters.git.store import Store
-from getmodules.getters.git.tree import Selection
+from getmodules.getters.git.tree import PathSelection
 from tests.support.gitrepos import Gitlink, Repository
 from tests.support.gitstores import a_git
 from tests.support.refusals import refusal
@@ -31,11 +31,11 @@ def repository(tmp_path: Path) -> Repository:
 
 
 @contextmanager
-def opened(repository: Repository, commit: str, *subdirs: str, **more: Any) -> Iterator[Package]:
+def opened(repository: Repository, commit: str, *subdirs: str, **more: Any) -> Iterator[RepositoryPackage]:
     git = a_git(repository.path.parent / "workshop", **more)
     remote = Remote(check_url(f"file://{repository.path}"))
     tools = Tools(git, Budget(git.context.limits), with_submodules=True)
-    package = Package(remote, Aim(commit), Selection.of(subdirs or ("",)), tools)
+    package = RepositoryPackage(remote, Aim(commit), PathSelection.of(subdirs or ("",)), tools)
     package.open()
     try:
         yield package
@@ -43,7 +43,7 @@ def opened(repository: Repository, commit: str, *subdirs: str, **more: Any) -> I
         package.close()
 
 
-def contents(package: Package) -> dict[str, bytes]:
+def contents(package: RepositoryPackage) -> dict[str, bytes]:
     files = [entry for entry in package.entries if entry.wanted and entry.mode != 0o040000]
     return {entry.path: b"".join(content.chunks) for entry, content in zip(files, package.contents(files), strict=True)}
 
@@ -192,4 +192,4 @@ def test_the_workshop_is_free_again_after_a_failure(repository: Repository) -> N
     tools = Tools(git, Budget(git.context.limits), with_submodules=True)
     remote = Remote(check_url(f"file://{repository.path}"))
     for _ in range(2):  # a second one would wait for ever
-        refusal(NotFoundError, "not-found", Package(remote, Aim("12" * 20), Selection(("",)), tools).open)
+        refusal(NotFoundError, "not-found", RepositoryPackage(remote, Aim("12" * 20), PathSelection(("",)), tools).open)
