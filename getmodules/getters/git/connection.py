@@ -39,125 +39,6 @@ from getmodules.net.credentials import TOKEN_PREFIX, basic, is_overheard, variab
 from getmodules.util.redact import Secret, printable
 from getmodules.util.values import field, replace, valueclass
 
-_USER: Final = "GETMODULES_GIT_USERNAME"
-_PASSWORD: Final = "GETMODULES_GIT_PASSWORD"
-#: ``printf`` is built into the shell, so that nothing of this stands in a list of processes.
-_HELPER: Final = f'!f() {{ test "$1" = get && printf "username=%s\\npassword=%s\\n" "${_USER}" "${_PASSWORD}"; }}; f'
-#: Whom a lone token belongs to. Most forges take any name; these want their own.
-_TOKEN_USERS: Final = {"gitlab.com": "oauth2", "bitbucket.org": "x-token-auth"}
-_TOKEN_USER: Final = "x-access-token"
-
-
-@valueclass(kw_only=False)
-class GitLogin:
-    """What a git process is told so that it can log in."""
-
-    settings: tuple[tuple[str, str], ...] = ()
-    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
-    #: Where the credential was found, if there is one of ours.
-    offered: str | None = None
-    #: What to try next, where nobody knows a password.
-    otherwise: GitLogin | None = None
-
-    @property
-    def authorization(self) -> str | None:
-        """The same as a header, for requests of our own to that origin."""
-        return basic(self.variables[_USER], Secret(self.variables[_PASSWORD])) if self.variables else None
-
-
-def knows_no_password(said: str) -> bool:
-    """Whether git would have had to ask somebody for the password of a known user."""
-    return "could not read Password" in said
-
-
-def login_for(remote: Remote, context: Context, *, is_typed: bool = True) -> GitLogin:
-    """Of the address, of the environment, of a plugin; else git's own ways are open (rules, helpers, netrc, keys).
-
-    Where the address is not as it was typed, its login is from a rule in git's configuration.
-    """
-    if not remote.is_web:
-        return GitLogin()
-    user, colon, password = remote.url.userinfo.partition(":")
-    user = unquote(user)
-    found_in = "the address" if is_typed else "git's configuration"
-    if colon and is_typed:
-        return _given(remote, user, unquote(password), found_in)
-    overheard = is_overheard(remote.origin, context.home)
-    found = None if overheard else context.credentials(remote.origin, remote.url.path)
-    if found is not None and not found.identity:
-        name = (user if is_typed else "") or _user_of(found, remote)
-        return _given(remote, name, found.secret.reveal(), found.found_in)
-    if colon:
-        return _given(remote, user, unquote(password), found_in)
-    if overheard:
-        # Nor do the user's own helpers tell anything, some of which answer whoever asks.
-        return GitLogin(((f"credential.{_base(remote)}.helper", ""),))
-    if not user:
-        return GitLogin()
-    # It may be a token, which needs no password. The user's own helpers are asked for one first; they do not hear of
-    # the token that worked, which they would write down.
-    base = _base(remote)
-    return GitLogin(((f"credential.{base}.username", user),), otherwise=_given(remote, user, "", found_in))
-
-
-def _given(remote: Remote, user: str, password: str, found_in: str) -> GitLogin:
-    secret = Secret(password)
-    if any(character in user + password for character in "\r\n\0"):
-        raise AuthenticationError(f"the credential from {found_in} has a line break in it", hint="is it one token?")
-    base = _base(remote)
-    # The empty one makes git forget the helpers before it: what was given is used, and stored nowhere.
-    return GitLogin(
-        ((f"credential.{base}.helper", ""), (f"credential.{base}.helper", _HELPER)),
-        {_USER: user, _PASSWORD: secret.reveal()},
-        found_in,
-    )
-
-
-def _user_of(credential: Credential, remote: Remote) -> str:
-    return credential.username or _TOKEN_USERS.get(remote.url.host, _TOKEN_USER)
-
-
-def _base(remote: Remote) -> str:
-    return str(remote.url._replace(userinfo="", path=""))
-
-
-_REDIRECTED = re.compile(r"The requested URL returned error: 30[12378]")
-_QUESTION: Final = "/info/refs?service=git-upload-pack"
-
-
-def we_follow_redirects(remote: Remote, context: Context) -> bool:
-    """Whether git must not follow any: a server named the address, or could name one without TLS."""
-    return remote.is_web and (context.check_address is not None or remote.scheme == "http")
-
-
-def was_redirected(said: str) -> bool:
-    return _REDIRECTED.search(said) is not None
-
-
-def redirect_target(remote: Remote, authorization: str | None, context: Context) -> Remote | None:
-    """Where the server of ``remote`` sends everybody; ``None`` where it tells that only after a login."""
-    return context.once(("git redirect", remote), partial(_follow, remote, authorization, context))
-
-
-def _follow(remote: Remote, authorization: str | None, context: Context) -> Remote | None:
-    from getmodules.net.session import Call, Grant
-
-    url = remote.location.rstrip("/") + _QUESTION
-    grant = None if authorization is None else Grant(origin=remote.origin, headers={"Authorization": authorization})
-    call = Call(method="GET", url=url, grant=grant, accept=frozenset({401, 403}))
-    answer = context.network.session().send(call, context)
-    answer.close()
-    if answer.url == url:
-        return None
-    location, found, more = answer.url.partition(_QUESTION)
-    if not found or more or "?" in location:
-        raise UnsafeContentError(
-            f"{remote.shown} redirects to what is no repository: {printable(answer.shown(answer.url))!r}",
-            part="elsewhere",
-        )
-    return Remote(check_url(location))
-
-
 _LOCAL: Final = "file"
 #: Where a redirect may lead. The user's own ``insteadOf`` may lead to any transport that we know.
 _REDIRECTS: Final = {"http": ("http", "https"), "https": ("https",)}
@@ -287,6 +168,9 @@ def _client_certificate(remote: Remote, found: str | tuple[str, str] | None) -> 
     return [(f"http.{base}.sslCert", certificate), (f"http.{base}.sslKey", key)]
 
 
+# ---------------------------------------------------------------------------------------------------------------- ssh
+
+
 def _ssh_command(remote: Remote, git: Git, directory: Path, key: Path | None) -> str:
     """The user's own, with what must hold put right behind the program: ssh takes the first word on each option."""
     own = git.context.environ.get("GIT_SSH_COMMAND", "").strip()
@@ -332,3 +216,128 @@ def sweep_keys(directory: Path) -> None:
     with translated("cannot clean up a working directory"):
         for path in directory.glob(f"{_KEY_PREFIX}*"):
             path.unlink(missing_ok=True)
+
+
+# -------------------------------------------------------------------------------------------------------------- login
+
+
+_USER: Final = "GETMODULES_GIT_USERNAME"
+_PASSWORD: Final = "GETMODULES_GIT_PASSWORD"
+#: ``printf`` is built into the shell, so that nothing of this stands in a list of processes.
+_HELPER: Final = f'!f() {{ test "$1" = get && printf "username=%s\\npassword=%s\\n" "${_USER}" "${_PASSWORD}"; }}; f'
+#: Whom a lone token belongs to. Most forges take any name; these want their own.
+_TOKEN_USERS: Final = {"gitlab.com": "oauth2", "bitbucket.org": "x-token-auth"}
+_TOKEN_USER: Final = "x-access-token"
+
+
+@valueclass(kw_only=False)
+class GitLogin:
+    """What a git process is told so that it can log in."""
+
+    settings: tuple[tuple[str, str], ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    #: Where the credential was found, if there is one of ours.
+    offered: str | None = None
+    #: What to try next, where nobody knows a password.
+    otherwise: GitLogin | None = None
+
+    @property
+    def authorization(self) -> str | None:
+        """The same as a header, for requests of our own to that origin."""
+        return basic(self.variables[_USER], Secret(self.variables[_PASSWORD])) if self.variables else None
+
+
+def knows_no_password(said: str) -> bool:
+    """Whether git would have had to ask somebody for the password of a known user."""
+    return "could not read Password" in said
+
+
+def login_for(remote: Remote, context: Context, *, is_typed: bool = True) -> GitLogin:
+    """Of the address, of the environment, of a plugin; else git's own ways are open (rules, helpers, netrc, keys).
+
+    Where the address is not as it was typed, its login is from a rule in git's configuration.
+    """
+    if not remote.is_web:
+        return GitLogin()
+    user, colon, password = remote.url.userinfo.partition(":")
+    user = unquote(user)
+    found_in = "the address" if is_typed else "git's configuration"
+    if colon and is_typed:
+        return _given(remote, user, unquote(password), found_in)
+    overheard = is_overheard(remote.origin, context.home)
+    found = None if overheard else context.credentials(remote.origin, remote.url.path)
+    if found is not None and not found.identity:
+        name = (user if is_typed else "") or _user_of(found, remote)
+        return _given(remote, name, found.secret.reveal(), found.found_in)
+    if colon:
+        return _given(remote, user, unquote(password), found_in)
+    if overheard:
+        # Nor do the user's own helpers tell anything, some of which answer whoever asks.
+        return GitLogin(((f"credential.{_base(remote)}.helper", ""),))
+    if not user:
+        return GitLogin()
+    # It may be a token, which needs no password. The user's own helpers are asked for one first; they do not hear of
+    # the token that worked, which they would write down.
+    base = _base(remote)
+    return GitLogin(((f"credential.{base}.username", user),), otherwise=_given(remote, user, "", found_in))
+
+
+def _given(remote: Remote, user: str, password: str, found_in: str) -> GitLogin:
+    secret = Secret(password)
+    if any(character in user + password for character in "\r\n\0"):
+        raise AuthenticationError(f"the credential from {found_in} has a line break in it", hint="is it one token?")
+    base = _base(remote)
+    # The empty one makes git forget the helpers before it: what was given is used, and stored nowhere.
+    return GitLogin(
+        ((f"credential.{base}.helper", ""), (f"credential.{base}.helper", _HELPER)),
+        {_USER: user, _PASSWORD: secret.reveal()},
+        found_in,
+    )
+
+
+def _user_of(credential: Credential, remote: Remote) -> str:
+    return credential.username or _TOKEN_USERS.get(remote.url.host, _TOKEN_USER)
+
+
+def _base(remote: Remote) -> str:
+    return str(remote.url._replace(userinfo="", path=""))
+
+
+# ---------------------------------------------------------------------------------------------------------- redirects
+
+
+_REDIRECTED = re.compile(r"The requested URL returned error: 30[12378]")
+_QUESTION: Final = "/info/refs?service=git-upload-pack"
+
+
+def we_follow_redirects(remote: Remote, context: Context) -> bool:
+    """Whether git must not follow any: a server named the address, or could name one without TLS."""
+    return remote.is_web and (context.check_address is not None or remote.scheme == "http")
+
+
+def was_redirected(said: str) -> bool:
+    return _REDIRECTED.search(said) is not None
+
+
+def redirect_target(remote: Remote, authorization: str | None, context: Context) -> Remote | None:
+    """Where the server of ``remote`` sends everybody; ``None`` where it tells that only after a login."""
+    return context.once(("git redirect", remote), partial(_follow, remote, authorization, context))
+
+
+def _follow(remote: Remote, authorization: str | None, context: Context) -> Remote | None:
+    from getmodules.net.session import Call, Grant
+
+    url = remote.location.rstrip("/") + _QUESTION
+    grant = None if authorization is None else Grant(origin=remote.origin, headers={"Authorization": authorization})
+    call = Call(method="GET", url=url, grant=grant, accept=frozenset({401, 403}))
+    answer = context.network.session().send(call, context)
+    answer.close()
+    if answer.url == url:
+        return None
+    location, found, more = answer.url.partition(_QUESTION)
+    if not found or more or "?" in location:
+        raise UnsafeContentError(
+            f"{remote.shown} redirects to what is no repository: {printable(answer.shown(answer.url))!r}",
+            part="elsewhere",
+        )
+    return Remote(check_url(location))

@@ -28,6 +28,7 @@ from getmodules.errors import (
 from getmodules.getters.git.messages import detail, parse_messages
 from getmodules.util.redact import quoted
 
+__all__ = ["FailedCommand", "git_error", "knows_no_commit", "refuses_commit"]
 #: What a key that was offered came from, if it came from the address.
 SSHKEY: Final = "sshkey="
 
@@ -43,231 +44,24 @@ class FailedCommand(NamedTuple):
     variable: str | None = None
 
 
-MakeError = Callable[[FailedCommand, str, "re.Match[str]"], GetModulesError]
-
-_WAIT: Final = "wait a while; with credentials the limit is often higher"
-_FINGERPRINT: Final = re.compile(r"^(?:SHA256|MD5):[\w+/=:]+", re.MULTILINE)
-#: ssh says so of each key that it leaves out; it matters where none of the others was accepted.
-_UNUSABLE_KEY: Final = re.compile(r"^Load key .*: (?:invalid format|error in libcrypto)", re.MULTILINE)
-_OPEN_KEY: Final = re.compile(r"^Permissions \d+ for .* are too open", re.MULTILINE)
-_OWNED_PLACE: Final = re.compile(r"ownership in repository at '(?P<new>.+)'|unsafe repository \('(?P<old>.+)' is owned")
-
-
-def error_with(
-    kind: type[GetModulesError], sentence: str, hint: str | None = None, part: str | None = None
-) -> MakeError:
-    """An error that is the same sentence whatever else was said."""
-    return lambda command, said, _: kind(f"{command.what}: {sentence} ({detail(said)})", part=part, hint=hint)
+def git_error(said: str, command: FailedCommand) -> GetModulesError:
+    """The error for a git that failed after it had ``said`` this."""
+    messages = parse_messages(said, command.what)
+    if messages.missing is not None:
+        return no_program(command, messages.missing)
+    for row in _table():
+        found = row.words.search(messages.here if row.said == "here" else messages.anywhere)
+        if found is not None:
+            return row.make(command, said, found)
+    return unknown(command, said)
 
 
-network_error = partial(error_with, NetworkError)
-
-
-def unknown(command: FailedCommand, said: str) -> GetModulesError:
-    return FetchError(f"{command.what} failed: {detail(said) or 'it did not say why'}", part="unreadable")
-
-
-# --------------------------------------------------------------------------------------------- this machine
-
-
-def no_program(command: FailedCommand, program: str) -> GetModulesError:
-    """``program`` is what should have been run in order to connect, which is ssh or what the user has instead."""
-    if program in ("ssh", "ssh.exe"):
-        return ToolMissingError(
-            f"{command.what}: ssh is needed for this address, and is not on PATH",
-            hint="install an ssh client (its package is often called openssh-client), or use an https address",
-        )
-    return ToolMissingError(
-        f"{command.what}: the ssh program {quoted(program)} is not there, or cannot be run",
-        hint="GIT_SSH_COMMAND or git's core.sshCommand names it; is it installed, and on PATH?",
-    )
-
-
-odd_ssh = error_with(
-    ToolMissingError,
-    "the ssh program is not there, or is none that can do what the address wants",
-    "GIT_SSH_COMMAND or git's core.sshCommand names it; if it takes the options of OpenSSH: "
-    "git config --global ssh.variant ssh",
-)
-disk = error_with(
-    InstallError,
-    "the disk is full",
-    "free some space where the cache is; GETMODULES_CACHE_DIR names another place",
-    "no-space",
-)
-ssh_settings = error_with(
-    ConfigError,
-    "ssh does not take its configuration as it is",
-    "correct that file; it must be yours, and nobody else may write to it (chmod 600)",
-)
-_open_key = error_with(ConfigError, "ssh uses no private key that others can read", "chmod 600 for the file of the key")
-_unusable_key = error_with(
-    ConfigError,
-    "ssh cannot use a key that it is to use",
-    "is it the whole file of a private key, and not the public half?",
-)
-_unusable_sshkey = error_with(
-    ConfigError,
-    f"{SSHKEY} is no key that ssh can use",
-    f"{SSHKEY} is the whole file of a private key without a passphrase, in base64",
-)
-
-
-def memory(command: FailedCommand, said: str, _: object) -> GetModulesError:
-    return metadata_exceeded(f"{command.what}: one object wants more memory than git may have", GIB)
-
-
-def ownership(command: FailedCommand, said: str, _: object) -> GetModulesError:
-    found = _OWNED_PLACE.search(said)
-    place = next(filter(None, found.groups()), "") if found is not None else ""
-    remedy = (
-        f"git config --global --add safe.directory {shlex.quote(place) if place.isprintable() and place else 'PATH'}"
-    )
-    if "ssh://" in command.what:
-        # It is the server's git that said so.
-        return NetworkError(
-            f"{command.what}: the server's git reads no repository of somebody else there ({detail(said)})",
-            hint=f"on the server, for the user who logs in: {remedy}",
-        )
-    return ConfigError(
-        f"{command.what}: git reads no repository of somebody else ({detail(said)})", hint=f"if you trust it: {remedy}"
-    )
-
-
-# --------------------------------------------------------------------------------------------- the way there
-
-
-host_key = error_with(
-    NetworkError,
-    "the server's host key is not known",
-    "compare its fingerprint with the published one, then add it to ~/.ssh/known_hosts",
-    "certificate",
-)
-certificate = error_with(
-    NetworkError,
-    "the server's certificate cannot be trusted",
-    "for a private authority: --ca-file FILE, or SSL_CERT_FILE",
-    "certificate",
-)
-elsewhere = error_with(UnsafeContentError, "it was sent where it must not go", part="elsewhere")
-
-
-def other_host_key(command: FailedCommand, said: str, _: object) -> GetModulesError:
-    found = _FINGERPRINT.search(said)
-    shown = f" (it is {found[0]})" if found is not None else ""
-    return NetworkError(
-        f"{command.what}: the server's host key is not the known one{shown}: somebody may be in the middle "
-        f"({detail(said)})",
-        part="certificate",
-        hint="compare its fingerprint with the one that is published for this server, before you touch known_hosts",
-    )
-
-
-# --------------------------------------------------------------------------------------------- what the server says
-
-
-def authentication(command: FailedCommand, said: str, found: re.Match[str]) -> GetModulesError:
-    if _UNUSABLE_KEY.search(said):
-        return (_unusable_sshkey if command.offered == SSHKEY else _unusable_key)(command, said, found)
-    if _OPEN_KEY.search(said):
-        return _open_key(command, said, found)
-    if command.offered == SSHKEY:
-        message = f"{command.what}: the server does not accept the key of {SSHKEY}"
-        hint = "does the server know its public half, for an account that may read this? It must have no passphrase"
-    elif command.offered is not None:
-        message = f"{command.what}: the server does not accept the credential from {command.offered}"
-        hint = "is it expired, or for another account?"
-    elif command.variable is None:
-        message, hint = (
-            f"{command.what}: the server accepts no key of ours",
-            "is the key loaded (ssh-add -l)? sshkey= brings one",
-        )
-    elif "Authentication failed" in said:  # which git says of what it has sent
-        message = f"{command.what}: the server does not accept the credentials that git found"
-        hint = f"are those of the git credential helper or ~/.netrc expired? {command.variable} brings others"
-    else:
-        wants = "the server wants credentials, and none were found that it takes (or it hides what is not there)"
-        message = f"{command.what}: {wants}"
-        hint = f"a git credential helper, ~/.netrc, or {command.variable} brings one"
-    return AuthenticationError(f"{message} ({detail(said)})", hint=hint)
-
-
-forbidden = error_with(
-    AuthenticationError,
-    "the server knows who asks, and does not let them read it",
-    "may this account read the repository? With single sign-on each key and token must be authorized for it",
-    "forbidden",
-)
-rate_limited = error_with(RateLimitedError, "the server was asked too often", _WAIT)
-no_commit = error_with(
-    NotFoundError,
-    "the repository has no such commit or ref",
-    "was it pushed, and not removed since? A fork may have what the repository has not",
-)
-corrupt = error_with(CorruptArchiveError, "what arrived is broken")
-
-
-def status(command: FailedCommand, said: str, found: re.Match[str]) -> GetModulesError:
-    code = int(found["status"] or found["code"])
-    text = f"{command.what}: the server answered {code} ({detail(said)})"
-    if code == 401:
-        return authentication(command, said, found)
-    if code == 403:
-        have = f"with the credential from {command.offered}" if command.offered else "without a credential"
-        return AuthenticationError(f"{text}, {have}", part="forbidden", hint="may this account read the repository?")
-    if code in (404, 410):
-        return not_found(command, said, found)
-    if code == 429:
-        return RateLimitedError(text, hint=_WAIT)
-    return NetworkError(text, hint="the server is in trouble: try again later" if code >= 500 else None)
-
-
-def not_found(command: FailedCommand, said: str, _: object) -> GetModulesError:
-    hint = "is the address right?"
-    if command.offered is None and command.variable is not None:
-        hint += " A private repository is often hidden from who has no credentials"
-    return NotFoundError(f"{command.what}: there is no repository ({detail(said)})", hint=hint)
-
-
-# --------------------------------------------------------------------------------------------- what arrived
-
-#: What git's fsck says of names that could do harm, by its identifiers; all its others are about broken objects.
-_HOSTILE: Final = {
-    "hasDotgit": "bad-name",
-    "hasDot": "bad-name",
-    "emptyName": "bad-name",
-    "hasDotdot": "parent-path",
-    "fullPathname": "absolute-path",
-    "duplicateEntries": "duplicate-name",
-    "gitmodulesUrl": "submodule",
-    "gitmodulesPath": "submodule",
-    "gitmodulesName": "submodule",
-    "gitmodulesUpdate": "submodule",
-    "gitmodulesSymlink": "submodule",
-    "gitmodulesParse": "submodule",
-    "gitmodulesBlob": "submodule",
-    "gitmodulesLarge": "submodule",
-}
-
-
-def fsck(command: FailedCommand, said: str, found: re.Match[str]) -> GetModulesError:
-    part = _HOSTILE.get(found["id"])
-    if part is not None:
-        return UnsafeContentError(f"{command.what}: git refuses what arrived ({detail(said)})", part=part)
-    return CorruptArchiveError(
-        f"{command.what}: git refuses what arrived ({detail(said)})",
-        hint="old history made by broken tools is refused as well; a newer commit may do without it",
-    )
-
-
-__all__ = ["FailedCommand", "git_error", "knows_no_commit", "refuses_commit"]
-
+_NO_SUCH_COMMIT: Final = r"not our ref|couldn't find remote ref|[Nn]o such ref|no matching remote head"
 #: The server will not give a single commit, or no shallow history: a wider question may be answered.
 _REFUSES_COMMIT: Final = re.compile(
     r"unadvertised object|does not support (?:shallow|--shallow|--depth)|want [0-9a-f]+ not valid|"
     r"dumb http transport does not support|Server does not support|not allow request for"
 )
-_NO_SUCH_COMMIT: Final = r"not our ref|couldn't find remote ref|[Nn]o such ref|no matching remote head"
 _KNOWS_NO_COMMIT: Final = re.compile(_NO_SUCH_COMMIT)
 
 
@@ -279,16 +73,10 @@ def knows_no_commit(said: str) -> bool:
     return _KNOWS_NO_COMMIT.search(said) is not None
 
 
-def git_error(said: str, command: FailedCommand) -> GetModulesError:
-    """The error for a git that failed after it had ``said`` this."""
-    messages = parse_messages(said, command.what)
-    if messages.missing is not None:
-        return no_program(command, messages.missing)
-    for row in _table():
-        found = row.words.search(messages.here if row.said == "here" else messages.anywhere)
-        if found is not None:
-            return row.make(command, said, found)
-    return unknown(command, said)
+# --------------------------------------------------------------------------------------- which words mean which error
+
+
+MakeError = Callable[[FailedCommand, str, "re.Match[str]"], GetModulesError]
 
 
 class Row(NamedTuple):
@@ -432,4 +220,225 @@ def _table() -> tuple[Row, ...]:
             *(r"bad (?:object|shallow)", r"invalid object", r"missing (?:blob|tree)", r"fsck"),
         ),
         _anywhere(network_error("the server refuses"), r"remote error: ", r"Server does not ", r"\bERR "),
+    )
+
+
+# ---------------------------------------------------------------------------------------------------- making an error
+
+
+_WAIT: Final = "wait a while; with credentials the limit is often higher"
+
+
+def error_with(
+    kind: type[GetModulesError], sentence: str, hint: str | None = None, part: str | None = None
+) -> MakeError:
+    """An error that is the same sentence whatever else was said."""
+    return lambda command, said, _: kind(f"{command.what}: {sentence} ({detail(said)})", part=part, hint=hint)
+
+
+network_error = partial(error_with, NetworkError)
+
+
+def unknown(command: FailedCommand, said: str) -> GetModulesError:
+    return FetchError(f"{command.what} failed: {detail(said) or 'it did not say why'}", part="unreadable")
+
+
+# ------------------------------------------------------------------------------------------------------- this machine
+
+
+#: ssh says so of each key that it leaves out; it matters where none of the others was accepted.
+_UNUSABLE_KEY: Final = re.compile(r"^Load key .*: (?:invalid format|error in libcrypto)", re.MULTILINE)
+_OPEN_KEY: Final = re.compile(r"^Permissions \d+ for .* are too open", re.MULTILINE)
+_OWNED_PLACE: Final = re.compile(r"ownership in repository at '(?P<new>.+)'|unsafe repository \('(?P<old>.+)' is owned")
+
+
+def no_program(command: FailedCommand, program: str) -> GetModulesError:
+    """``program`` is what should have been run in order to connect, which is ssh or what the user has instead."""
+    if program in ("ssh", "ssh.exe"):
+        return ToolMissingError(
+            f"{command.what}: ssh is needed for this address, and is not on PATH",
+            hint="install an ssh client (its package is often called openssh-client), or use an https address",
+        )
+    return ToolMissingError(
+        f"{command.what}: the ssh program {quoted(program)} is not there, or cannot be run",
+        hint="GIT_SSH_COMMAND or git's core.sshCommand names it; is it installed, and on PATH?",
+    )
+
+
+odd_ssh = error_with(
+    ToolMissingError,
+    "the ssh program is not there, or is none that can do what the address wants",
+    "GIT_SSH_COMMAND or git's core.sshCommand names it; if it takes the options of OpenSSH: "
+    "git config --global ssh.variant ssh",
+)
+disk = error_with(
+    InstallError,
+    "the disk is full",
+    "free some space where the cache is; GETMODULES_CACHE_DIR names another place",
+    "no-space",
+)
+ssh_settings = error_with(
+    ConfigError,
+    "ssh does not take its configuration as it is",
+    "correct that file; it must be yours, and nobody else may write to it (chmod 600)",
+)
+_open_key = error_with(ConfigError, "ssh uses no private key that others can read", "chmod 600 for the file of the key")
+_unusable_key = error_with(
+    ConfigError,
+    "ssh cannot use a key that it is to use",
+    "is it the whole file of a private key, and not the public half?",
+)
+_unusable_sshkey = error_with(
+    ConfigError,
+    f"{SSHKEY} is no key that ssh can use",
+    f"{SSHKEY} is the whole file of a private key without a passphrase, in base64",
+)
+
+
+def memory(command: FailedCommand, said: str, _: object) -> GetModulesError:
+    return metadata_exceeded(f"{command.what}: one object wants more memory than git may have", GIB)
+
+
+def ownership(command: FailedCommand, said: str, _: object) -> GetModulesError:
+    found = _OWNED_PLACE.search(said)
+    place = next(filter(None, found.groups()), "") if found is not None else ""
+    remedy = (
+        f"git config --global --add safe.directory {shlex.quote(place) if place.isprintable() and place else 'PATH'}"
+    )
+    if "ssh://" in command.what:
+        # It is the server's git that said so.
+        return NetworkError(
+            f"{command.what}: the server's git reads no repository of somebody else there ({detail(said)})",
+            hint=f"on the server, for the user who logs in: {remedy}",
+        )
+    return ConfigError(
+        f"{command.what}: git reads no repository of somebody else ({detail(said)})", hint=f"if you trust it: {remedy}"
+    )
+
+
+# ----------------------------------------------------------------------------------------------------- the connection
+
+
+_FINGERPRINT: Final = re.compile(r"^(?:SHA256|MD5):[\w+/=:]+", re.MULTILINE)
+host_key = error_with(
+    NetworkError,
+    "the server's host key is not known",
+    "compare its fingerprint with the published one, then add it to ~/.ssh/known_hosts",
+    "certificate",
+)
+certificate = error_with(
+    NetworkError,
+    "the server's certificate cannot be trusted",
+    "for a private authority: --ca-file FILE, or SSL_CERT_FILE",
+    "certificate",
+)
+elsewhere = error_with(UnsafeContentError, "it was sent where it must not go", part="elsewhere")
+
+
+def other_host_key(command: FailedCommand, said: str, _: object) -> GetModulesError:
+    found = _FINGERPRINT.search(said)
+    shown = f" (it is {found[0]})" if found is not None else ""
+    return NetworkError(
+        f"{command.what}: the server's host key is not the known one{shown}: somebody may be in the middle "
+        f"({detail(said)})",
+        part="certificate",
+        hint="compare its fingerprint with the one that is published for this server, before you touch known_hosts",
+    )
+
+
+# ------------------------------------------------------------------------------------------------ the server's answer
+
+
+def authentication(command: FailedCommand, said: str, found: re.Match[str]) -> GetModulesError:
+    if _UNUSABLE_KEY.search(said):
+        return (_unusable_sshkey if command.offered == SSHKEY else _unusable_key)(command, said, found)
+    if _OPEN_KEY.search(said):
+        return _open_key(command, said, found)
+    if command.offered == SSHKEY:
+        message = f"{command.what}: the server does not accept the key of {SSHKEY}"
+        hint = "does the server know its public half, for an account that may read this? It must have no passphrase"
+    elif command.offered is not None:
+        message = f"{command.what}: the server does not accept the credential from {command.offered}"
+        hint = "is it expired, or for another account?"
+    elif command.variable is None:
+        message, hint = (
+            f"{command.what}: the server accepts no key of ours",
+            "is the key loaded (ssh-add -l)? sshkey= brings one",
+        )
+    elif "Authentication failed" in said:  # which git says of what it has sent
+        message = f"{command.what}: the server does not accept the credentials that git found"
+        hint = f"are those of the git credential helper or ~/.netrc expired? {command.variable} brings others"
+    else:
+        wants = "the server wants credentials, and none were found that it takes (or it hides what is not there)"
+        message = f"{command.what}: {wants}"
+        hint = f"a git credential helper, ~/.netrc, or {command.variable} brings one"
+    return AuthenticationError(f"{message} ({detail(said)})", hint=hint)
+
+
+forbidden = error_with(
+    AuthenticationError,
+    "the server knows who asks, and does not let them read it",
+    "may this account read the repository? With single sign-on each key and token must be authorized for it",
+    "forbidden",
+)
+rate_limited = error_with(RateLimitedError, "the server was asked too often", _WAIT)
+no_commit = error_with(
+    NotFoundError,
+    "the repository has no such commit or ref",
+    "was it pushed, and not removed since? A fork may have what the repository has not",
+)
+corrupt = error_with(CorruptArchiveError, "what arrived is broken")
+
+
+def status(command: FailedCommand, said: str, found: re.Match[str]) -> GetModulesError:
+    code = int(found["status"] or found["code"])
+    text = f"{command.what}: the server answered {code} ({detail(said)})"
+    if code == 401:
+        return authentication(command, said, found)
+    if code == 403:
+        have = f"with the credential from {command.offered}" if command.offered else "without a credential"
+        return AuthenticationError(f"{text}, {have}", part="forbidden", hint="may this account read the repository?")
+    if code in (404, 410):
+        return not_found(command, said, found)
+    if code == 429:
+        return RateLimitedError(text, hint=_WAIT)
+    return NetworkError(text, hint="the server is in trouble: try again later" if code >= 500 else None)
+
+
+def not_found(command: FailedCommand, said: str, _: object) -> GetModulesError:
+    hint = "is the address right?"
+    if command.offered is None and command.variable is not None:
+        hint += " A private repository is often hidden from who has no credentials"
+    return NotFoundError(f"{command.what}: there is no repository ({detail(said)})", hint=hint)
+
+
+# ------------------------------------------------------------------------------------------- the objects that arrived
+
+
+#: What git's fsck says of names that could do harm, by its identifiers; all its others are about broken objects.
+_HOSTILE: Final = {
+    "hasDotgit": "bad-name",
+    "hasDot": "bad-name",
+    "emptyName": "bad-name",
+    "hasDotdot": "parent-path",
+    "fullPathname": "absolute-path",
+    "duplicateEntries": "duplicate-name",
+    "gitmodulesUrl": "submodule",
+    "gitmodulesPath": "submodule",
+    "gitmodulesName": "submodule",
+    "gitmodulesUpdate": "submodule",
+    "gitmodulesSymlink": "submodule",
+    "gitmodulesParse": "submodule",
+    "gitmodulesBlob": "submodule",
+    "gitmodulesLarge": "submodule",
+}
+
+
+def fsck(command: FailedCommand, said: str, found: re.Match[str]) -> GetModulesError:
+    part = _HOSTILE.get(found["id"])
+    if part is not None:
+        return UnsafeContentError(f"{command.what}: git refuses what arrived ({detail(said)})", part=part)
+    return CorruptArchiveError(
+        f"{command.what}: git refuses what arrived ({detail(said)})",
+        hint="old history made by broken tools is refused as well; a newer commit may do without it",
     )

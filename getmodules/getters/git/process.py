@@ -36,9 +36,107 @@ from getmodules.util.processes import feed, kill, pause
 from getmodules.util.redact import printable
 
 if TYPE_CHECKING:
-    from git import Git as Runner
-if TYPE_CHECKING:
     from subprocess import Popen
+
+    from git import Git as Runner
+
+
+#: The first that takes its settings from variables (``GIT_CONFIG_COUNT``); an older one does not know our remote.
+FLOOR: Final = (2, 31)
+_VERSION = re.compile(rb"git version (\d+)\.(\d+)")
+_HINT = f"install git {FLOOR[0]}.{FLOOR[1]} or newer, and put it on PATH"
+
+
+class Done(NamedTuple):
+    code: int
+    output: bytes
+    said: str
+
+
+class Patience(NamedTuple):
+    """What ends a process besides the operation's clock."""
+
+    #: Called now and then; raises where it has brought too much. Returns how much it has brought.
+    look: Callable[[], int]
+    silence_seconds: float
+
+
+class RunOptions(TypedDict, total=False):
+    """What may be said of a run besides."""
+
+    given: bytes | None
+    patience: Patience | None
+    on_line: Callable[[str], None] | None
+
+
+class Git:
+    """The program; each run says in which repository and with which environment."""
+
+    def __init__(self, context: Context) -> None:
+        program = shutil.which("git", path=context.environ.get("PATH"))
+        if program is None:
+            raise ToolMissingError("git is needed for this address, and is not on PATH", hint=_HINT)
+        self.program = os.path.abspath(program)
+        self.context = context
+
+    def run(
+        self,
+        arguments: Sequence[str],
+        environ: Mapping[str, str],
+        *,
+        given: bytes | None = None,
+        patience: Patience | None = None,
+        on_line: Callable[[str], None] | None = None,
+    ) -> Done:
+        """Run it to its end, whatever that is. Too much output, or no time left, is an error."""
+        self.context.checkpoint()
+        process = self.start(arguments, environ, talks=given is not None)
+        return collect(process, self.context, given=given or b"", patience=patience, on_line=on_line)
+
+    def start(self, arguments: Sequence[str], environ: Mapping[str, str], *, talks: bool) -> Popen[bytes]:
+        """A process that the caller ends with :func:`getmodules.util.processes.kill`, in any case."""
+        git = runner()
+        # A Windows process gets its group from GitPython.
+        apart = {} if sys.platform == "win32" else {"start_new_session": True}
+        command = [*_without(environ), self.program, *arguments]
+        try:
+            running = git().execute(
+                command, istream=subprocess.PIPE if talks else None, as_process=True, env=_full(environ), **apart
+            )
+        except Exception as error:
+            raise FetchError(f"git cannot be run: {printable(str(error), 300)}", part="unreadable") from error
+        process = running.proc
+        assert process is not None
+        # It kills what it was given when it is forgotten, and only that; we end the group.
+        running.proc = None
+        return process
+
+    def check_version(self, environ: Mapping[str, str]) -> None:
+        """Raise where git is too old. Asked after a failure only: an old one cannot do any harm, it just fails."""
+        found = _VERSION.match(self.run(["version"], environ).output)
+        if found is not None and (int(found[1]), int(found[2])) < FLOOR:
+            version = f"{int(found[1])}.{int(found[2])}"
+            raise ToolMissingError(
+                f"git {version} is too old: {FLOOR[0]}.{FLOOR[1]} is the oldest that works", hint=_HINT
+            )
+
+
+def _without(environ: Mapping[str, str]) -> list[str]:
+    """A prefix that takes away what GitPython would pass on of this process's own environment.
+
+    GitPython starts from ``os.environ`` and can only add to it, and git fails when some of its variables are empty.
+    """
+    surplus = [name for name in os.environ if name not in environ] if sys.platform != "win32" else []
+    # POSIX has it there.
+    return ["/usr/bin/env", *(part for name in surplus for part in ("-u", name))] if surplus else []
+
+
+def _full(environ: Mapping[str, str]) -> dict[str, str]:
+    # Where there is no env(1), an empty variable is the nearest to none.
+    return {**dict.fromkeys(os.environ, ""), **environ} if sys.platform == "win32" else dict(environ)
+
+
+# ---------------------------------------------------------------------------------------------------------- GitPython
 
 
 _importing = threading.Lock()
@@ -86,34 +184,15 @@ def _environ_without_git() -> Iterator[None]:
         os.environ = environ  # noqa: B003
 
 
+# -------------------------------------------------------------------------------------------------- a running process
+
+
 _PIECE: Final = 64 << 10
 _TICK: Final = 0.1
 #: How long output is waited for that a child keeps open (the master of shared ssh connections) after git has ended.
 _GRACE: Final = 0.5
 #: Of what git says, the end is kept: the reason is there.
 _SAID_BYTES: Final = 32 << 10
-
-
-class Done(NamedTuple):
-    code: int
-    output: bytes
-    said: str
-
-
-class Patience(NamedTuple):
-    """What ends a process besides the operation's clock."""
-
-    #: Called now and then; raises where it has brought too much. Returns how much it has brought.
-    look: Callable[[], int]
-    silence_seconds: float
-
-
-class RunOptions(TypedDict, total=False):
-    """What may be said of a run besides."""
-
-    given: bytes | None
-    patience: Patience | None
-    on_line: Callable[[str], None] | None
 
 
 def collect(
@@ -231,6 +310,9 @@ def _pump(stream: IO[bytes], is_output: bool, pieces: queue.SimpleQueue[tuple[bo
         pieces.put((is_output, b""))
 
 
+# ----------------------------------------------------------------------------------------------------------- progress
+
+
 _RECEIVING: Final = re.compile(
     r"Receiving objects: .*?, (?P<amount>\d{1,9}(?:\.\d{1,3})?) (?P<unit>bytes|KiB|MiB|GiB)\b", re.ASCII
 )
@@ -253,76 +335,3 @@ class FetchProgress:
         if received > self._reported:
             self._context.advance(received - self._reported)
             self._reported = received
-
-
-#: The first that takes its settings from variables (``GIT_CONFIG_COUNT``); an older one does not know our remote.
-FLOOR: Final = (2, 31)
-_VERSION = re.compile(rb"git version (\d+)\.(\d+)")
-_HINT = f"install git {FLOOR[0]}.{FLOOR[1]} or newer, and put it on PATH"
-
-
-class Git:
-    """The program; each run says in which repository and with which environment."""
-
-    def __init__(self, context: Context) -> None:
-        program = shutil.which("git", path=context.environ.get("PATH"))
-        if program is None:
-            raise ToolMissingError("git is needed for this address, and is not on PATH", hint=_HINT)
-        self.program = os.path.abspath(program)
-        self.context = context
-
-    def run(
-        self,
-        arguments: Sequence[str],
-        environ: Mapping[str, str],
-        *,
-        given: bytes | None = None,
-        patience: Patience | None = None,
-        on_line: Callable[[str], None] | None = None,
-    ) -> Done:
-        """Run it to its end, whatever that is. Too much output, or no time left, is an error."""
-        self.context.checkpoint()
-        process = self.start(arguments, environ, talks=given is not None)
-        return collect(process, self.context, given=given or b"", patience=patience, on_line=on_line)
-
-    def start(self, arguments: Sequence[str], environ: Mapping[str, str], *, talks: bool) -> Popen[bytes]:
-        """A process that the caller ends with :func:`getmodules.util.processes.kill`, in any case."""
-        git = runner()
-        # A Windows process gets its group from GitPython.
-        apart = {} if sys.platform == "win32" else {"start_new_session": True}
-        command = [*_without(environ), self.program, *arguments]
-        try:
-            running = git().execute(
-                command, istream=subprocess.PIPE if talks else None, as_process=True, env=_full(environ), **apart
-            )
-        except Exception as error:
-            raise FetchError(f"git cannot be run: {printable(str(error), 300)}", part="unreadable") from error
-        process = running.proc
-        assert process is not None
-        # It kills what it was given when it is forgotten, and only that; we end the group.
-        running.proc = None
-        return process
-
-    def check_version(self, environ: Mapping[str, str]) -> None:
-        """Raise where git is too old. Asked after a failure only: an old one cannot do any harm, it just fails."""
-        found = _VERSION.match(self.run(["version"], environ).output)
-        if found is not None and (int(found[1]), int(found[2])) < FLOOR:
-            version = f"{int(found[1])}.{int(found[2])}"
-            raise ToolMissingError(
-                f"git {version} is too old: {FLOOR[0]}.{FLOOR[1]} is the oldest that works", hint=_HINT
-            )
-
-
-def _without(environ: Mapping[str, str]) -> list[str]:
-    """A prefix that takes away what GitPython would pass on of this process's own environment.
-
-    GitPython starts from ``os.environ`` and can only add to it, and git fails when some of its variables are empty.
-    """
-    surplus = [name for name in os.environ if name not in environ] if sys.platform != "win32" else []
-    # POSIX has it there.
-    return ["/usr/bin/env", *(part for name in surplus for part in ("-u", name))] if surplus else []
-
-
-def _full(environ: Mapping[str, str]) -> dict[str, str]:
-    # Where there is no env(1), an empty variable is the nearest to none.
-    return {**dict.fromkeys(os.environ, ""), **environ} if sys.platform == "win32" else dict(environ)

@@ -28,8 +28,14 @@ from getmodules.net.address_check import no_further_in
 from getmodules.util.redact import printable
 from getmodules.util.values import replace, valueclass
 
-T = TypeVar("T")
+#: Deeper than anybody nests; a repository that holds itself goes on for ever.
+MOST_NESTED: Final = 16
 _CONTENT = (Mode.FILE, Mode.EXECUTABLE, Mode.SYMLINK)
+_FILES: Final = (Mode.FILE, Mode.EXECUTABLE)
+_LFS: Final = b"version https://git-lfs.github.com/spec/v1\n"
+_LFS_BYTES: Final = 1024
+_NAMED: Final = 3
+T = TypeVar("T")
 
 
 @valueclass(kw_only=False)
@@ -230,12 +236,7 @@ class RepositoryPackage:
             objects.close()
 
 
-#: Deeper than anybody nests; a repository that holds itself goes on for ever.
-MOST_NESTED: Final = 16
-_LFS: Final = b"version https://git-lfs.github.com/spec/v1\n"
-_LFS_BYTES: Final = 1024
-_NAMED: Final = 3
-_FILES: Final = (Mode.FILE, Mode.EXECUTABLE)
+# ------------------------------------------------------------------------------------------------------------ members
 
 
 class RepositoryMembers:

@@ -31,94 +31,6 @@ from getmodules.util.redact import Secret, printable, redact
 from getmodules.util.strict_json import StrictJsonError, array_of, loads, mapping, optional, required, size, string
 from getmodules.util.values import field, replace, valueclass
 
-_LONGEST = 4_096
-_SCHEME = re.compile(r"\s*,?\s*(?P<scheme>[A-Za-z][A-Za-z0-9._~+-]*)(?=\s|,|$)\s*", re.ASCII)
-_PARAMETER = re.compile(
-    r"\s*,?\s*(?P<name>[A-Za-z0-9_-]+)\s*=\s*(?:\"(?P<quoted>(?:[^\"\\]|\\.)*)\"|(?P<token>[^\s,\"]+))", re.ASCII
-)
-
-
-@valueclass(kw_only=False)
-class Challenge:
-    """One scheme, in lower case, with its parameters."""
-
-    scheme: str
-    parameters: Mapping[str, str]
-
-
-def parse_challenges(header: str) -> tuple[Challenge, ...]:
-    """The challenges of a header, in order; what makes no sense ends the list."""
-    challenges: list[Challenge] = []
-    text, at = header[:_LONGEST], 0
-    while at < len(text):
-        scheme = _SCHEME.match(text, at)
-        if scheme is None:
-            break
-        at = scheme.end()
-        parameters: dict[str, str] = {}
-        while parameter := _PARAMETER.match(text, at):
-            quoted = parameter["quoted"]
-            value = parameter["token"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
-            parameters.setdefault(parameter["name"].lower(), value)
-            at = parameter.end()
-        challenges.append(Challenge(scheme["scheme"].lower(), parameters))
-    return tuple(challenges)
-
-
-def choose_challenge(challenges: tuple[Challenge, ...]) -> Challenge | None:
-    """Bearer before Basic: a token that expires is the smaller loss."""
-    for scheme in ("bearer", "basic"):
-        for challenge in challenges:
-            if challenge.scheme == scheme:
-                return challenge
-    return None
-
-
-def check_realm(realm: str, registry: Origin, address: str | None, mask: Mask = str) -> AddressCheck | None:
-    """Refuse a realm that may not be asked; else the check of the address that it means, where it needs one.
-
-    ``address`` is the one under which the registry answered, ``None`` behind a proxy. ``mask`` hides
-    what the realm has of our own secrets, should it be shown.
-    """
-    shown = printable(redact(mask(realm)))
-    try:
-        url = check_url(realm.partition("?")[0])
-    except AddressError as error:
-        raise AuthenticationError(
-            # Not its message: that quotes a part of the realm, in which no secret would be known again.
-            f"the registry names a realm that cannot be used: {shown!r}",
-            hint=error.hint,
-        ) from None
-    if url.scheme not in ("http", "https") or not url.host or "#" in realm:
-        raise AuthenticationError(f"the registry names a realm that is no web address: {shown!r}")
-    if url.userinfo:
-        raise AuthenticationError(f"the registry names a realm with a user name in it: {shown!r}")
-    origin = origin_of(realm)
-    if origin == registry:
-        return None
-    if registry.scheme == "https" and origin.scheme != "https":
-        raise AuthenticationError(f"the registry speaks https, and its realm does not: {shown!r}")
-    return no_further_in_than(
-        address,
-        lambda kind, found: AuthenticationError(
-            f"the registry names the realm {shown!r}, which is the {kind} address {found}",
-            hint="a registry in another network has no business there: nothing was sent",
-        ),
-    )
-
-
-def explain_error(answer: Answer) -> str:
-    """The code and message of a registry's error body; whatever else it sent, shortened."""
-    text = answer.read_some(8_192)
-    try:
-        document = mapping(loads(text, "the error", 8_192), "the error")
-        errors = required(document, "errors", array_of(mapping), "the error")
-        said = [": ".join(filter(None, (str(e.get("code", "")), str(e.get("message", ""))))) for e in errors]
-        return answer.shown("; ".join(said), 300)
-    except StrictJsonError:
-        return answer.shown(" ".join(text.decode("utf-8", "replace").split()), 300)
-
-
 CLIENT_ID = "getmodules"
 #: What a token without ``expires_in`` is good for, by the specification of tokens.
 _DEFAULT_SECONDS = 60
@@ -127,7 +39,6 @@ _MARGIN_SECONDS = 10
 _CHECKPOINT_SECONDS = 0.1
 #: A form cannot be taken along to another place as headers can be left behind.
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-
 #: From a registry and a repository to the credential for it.
 FindCredential = Callable[[Origin, str, Context], Credential | None]
 
@@ -251,6 +162,45 @@ class Tokens:
         return _read_token(self._session.send(call, context), asked)
 
 
+def _scopes(challenge: Challenge, repository: str, actions: str) -> frozenset[str]:
+    """What we need, and what the registry says that we need; without a repository the registry alone knows."""
+    asked = challenge.parameters.get("scope", "").split()
+    if not repository:
+        return frozenset(asked)
+    own = f"repository:{repository}:{actions}"
+    return frozenset((own, *(scope for scope in asked if not scope.startswith(f"repository:{repository}:"))))
+
+
+def _for_any_repository(challenge: Challenge) -> Challenge:
+    """What a registry will ask for next time: of the scopes, those that are of no repository."""
+    scopes = challenge.parameters.get("scope", "").split()
+    kept = " ".join(scope for scope in scopes if not scope.startswith("repository:"))
+    return replace(challenge, parameters={**challenge.parameters, "scope": kept})
+
+
+def _no_username(registry: Origin, credential: Credential) -> AuthenticationError:
+    found = printable(credential.found_in)
+    return AuthenticationError(
+        f"{printable(registry.host)} wants a user name and a password, and {found} is a token alone",
+        hint="with GETMODULES_USERNAME_<host> besides it, a token is a password",
+    )
+
+
+def _bearer(token: _Token) -> str:
+    return f"Bearer {token.secret.reveal()}"
+
+
+def _says_the_same(grant: Grant | None, authorization: str) -> bool:
+    return grant is not None and grant.headers["Authorization"] == authorization
+
+
+def _grant(origin: Origin, authorization: str) -> Grant:
+    return Grant(origin=origin, headers={"Authorization": authorization})
+
+
+# -------------------------------------------------------------------------------------------------- the token service
+
+
 def _token_call(realm: str, service: str | None, scopes: frozenset[str], credential: Credential | None) -> Call:
     parameters = [("service", service)] if service else []
     if credential is not None and credential.identity:
@@ -303,37 +253,95 @@ def _unusable(answer: Answer, why: str) -> AuthenticationError:
     )
 
 
-def _scopes(challenge: Challenge, repository: str, actions: str) -> frozenset[str]:
-    """What we need, and what the registry says that we need; without a repository the registry alone knows."""
-    asked = challenge.parameters.get("scope", "").split()
-    if not repository:
-        return frozenset(asked)
-    own = f"repository:{repository}:{actions}"
-    return frozenset((own, *(scope for scope in asked if not scope.startswith(f"repository:{repository}:"))))
+def check_realm(realm: str, registry: Origin, address: str | None, mask: Mask = str) -> AddressCheck | None:
+    """Refuse a realm that may not be asked; else the check of the address that it means, where it needs one.
 
-
-def _for_any_repository(challenge: Challenge) -> Challenge:
-    """What a registry will ask for next time: of the scopes, those that are of no repository."""
-    scopes = challenge.parameters.get("scope", "").split()
-    kept = " ".join(scope for scope in scopes if not scope.startswith("repository:"))
-    return replace(challenge, parameters={**challenge.parameters, "scope": kept})
-
-
-def _no_username(registry: Origin, credential: Credential) -> AuthenticationError:
-    found = printable(credential.found_in)
-    return AuthenticationError(
-        f"{printable(registry.host)} wants a user name and a password, and {found} is a token alone",
-        hint="with GETMODULES_USERNAME_<host> besides it, a token is a password",
+    ``address`` is the one under which the registry answered, ``None`` behind a proxy. ``mask`` hides
+    what the realm has of our own secrets, should it be shown.
+    """
+    shown = printable(redact(mask(realm)))
+    try:
+        url = check_url(realm.partition("?")[0])
+    except AddressError as error:
+        raise AuthenticationError(
+            # Not its message: that quotes a part of the realm, in which no secret would be known again.
+            f"the registry names a realm that cannot be used: {shown!r}",
+            hint=error.hint,
+        ) from None
+    if url.scheme not in ("http", "https") or not url.host or "#" in realm:
+        raise AuthenticationError(f"the registry names a realm that is no web address: {shown!r}")
+    if url.userinfo:
+        raise AuthenticationError(f"the registry names a realm with a user name in it: {shown!r}")
+    origin = origin_of(realm)
+    if origin == registry:
+        return None
+    if registry.scheme == "https" and origin.scheme != "https":
+        raise AuthenticationError(f"the registry speaks https, and its realm does not: {shown!r}")
+    return no_further_in_than(
+        address,
+        lambda kind, found: AuthenticationError(
+            f"the registry names the realm {shown!r}, which is the {kind} address {found}",
+            hint="a registry in another network has no business there: nothing was sent",
+        ),
     )
 
 
-def _bearer(token: _Token) -> str:
-    return f"Bearer {token.secret.reveal()}"
+# --------------------------------------------------------------------------------------------------------- challenges
 
 
-def _says_the_same(grant: Grant | None, authorization: str) -> bool:
-    return grant is not None and grant.headers["Authorization"] == authorization
+_LONGEST = 4_096
+_SCHEME = re.compile(r"\s*,?\s*(?P<scheme>[A-Za-z][A-Za-z0-9._~+-]*)(?=\s|,|$)\s*", re.ASCII)
+_PARAMETER = re.compile(
+    r"\s*,?\s*(?P<name>[A-Za-z0-9_-]+)\s*=\s*(?:\"(?P<quoted>(?:[^\"\\]|\\.)*)\"|(?P<token>[^\s,\"]+))", re.ASCII
+)
 
 
-def _grant(origin: Origin, authorization: str) -> Grant:
-    return Grant(origin=origin, headers={"Authorization": authorization})
+@valueclass(kw_only=False)
+class Challenge:
+    """One scheme, in lower case, with its parameters."""
+
+    scheme: str
+    parameters: Mapping[str, str]
+
+
+def parse_challenges(header: str) -> tuple[Challenge, ...]:
+    """The challenges of a header, in order; what makes no sense ends the list."""
+    challenges: list[Challenge] = []
+    text, at = header[:_LONGEST], 0
+    while at < len(text):
+        scheme = _SCHEME.match(text, at)
+        if scheme is None:
+            break
+        at = scheme.end()
+        parameters: dict[str, str] = {}
+        while parameter := _PARAMETER.match(text, at):
+            quoted = parameter["quoted"]
+            value = parameter["token"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+            parameters.setdefault(parameter["name"].lower(), value)
+            at = parameter.end()
+        challenges.append(Challenge(scheme["scheme"].lower(), parameters))
+    return tuple(challenges)
+
+
+def choose_challenge(challenges: tuple[Challenge, ...]) -> Challenge | None:
+    """Bearer before Basic: a token that expires is the smaller loss."""
+    for scheme in ("bearer", "basic"):
+        for challenge in challenges:
+            if challenge.scheme == scheme:
+                return challenge
+    return None
+
+
+# ----------------------------------------------------------------------------------------------------------- refusals
+
+
+def explain_error(answer: Answer) -> str:
+    """The code and message of a registry's error body; whatever else it sent, shortened."""
+    text = answer.read_some(8_192)
+    try:
+        document = mapping(loads(text, "the error", 8_192), "the error")
+        errors = required(document, "errors", array_of(mapping), "the error")
+        said = [": ".join(filter(None, (str(e.get("code", "")), str(e.get("message", ""))))) for e in errors]
+        return answer.shown("; ".join(said), 300)
+    except StrictJsonError:
+        return answer.shown(" ".join(text.decode("utf-8", "replace").split()), 300)

@@ -29,12 +29,23 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 
-SECONDS: Final = 30.0
-OUTPUT_BYTES: Final = 64 * KIB
-_PIECE = 8 * KIB
-_TICK = 0.05
-#: How long output is waited for that a child of the helper keeps open after the helper itself has ended.
-_GRACE = 0.5
+PREFIX: Final = "docker-credential-"
+#: As a user name: the secret is an identity token.
+TOKEN_USER: Final = "<token>"
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
+#: Part of the protocol, word for word.
+_NOT_FOUND = b"credentials not found in native keychain"
+
+
+class Login(NamedTuple):
+    """What a helper keeps for one server."""
+
+    username: str
+    secret: Secret
+
+    @property
+    def is_identity(self) -> bool:
+        return self.username == TOKEN_USER
 
 
 class HelperAnswer(NamedTuple):
@@ -45,6 +56,17 @@ class HelperAnswer(NamedTuple):
 
 #: (the command, its input, its environment); raises :class:`AuthenticationError` where there is no answer.
 Run = Callable[[Sequence[str], bytes, Mapping[str, str]], HelperAnswer]
+
+
+# ----------------------------------------------------------------------------------------------- the helper's process
+
+
+SECONDS: Final = 30.0
+OUTPUT_BYTES: Final = 64 * KIB
+_PIECE = 8 * KIB
+_TICK = 0.05
+#: How long output is waited for that a child of the helper keeps open after the helper itself has ended.
+_GRACE = 0.5
 
 
 def run_helper(
@@ -120,23 +142,7 @@ def _wait(process: Popen[bytes], readers: Sequence[_PipeReader], what: str, seco
         raise AuthenticationError(f"{what} wrote more than {OUTPUT_BYTES:,} bytes, and no answer is as long")
 
 
-PREFIX: Final = "docker-credential-"
-#: As a user name: the secret is an identity token.
-TOKEN_USER: Final = "<token>"
-_NAME = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
-#: Part of the protocol, word for word.
-_NOT_FOUND = b"credentials not found in native keychain"
-
-
-class Login(NamedTuple):
-    """What a helper keeps for one server."""
-
-    username: str
-    secret: Secret
-
-    @property
-    def is_identity(self) -> bool:
-        return self.username == TOKEN_USER
+# ------------------------------------------------------------------------------------------------------- the protocol
 
 
 class CredentialHelper:

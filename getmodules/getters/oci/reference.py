@@ -11,12 +11,12 @@ from getmodules.util.redact import printable
 
 DEFAULT_TAG = "latest"
 MAX_NAME = 255
-
 # The specification's own `[-]*` makes nested repetition that backtracks for ever; `-+` means the same here.
 _PART = r"[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*"
 _REPOSITORY = re.compile(rf"{_PART}(?:/{_PART})*", re.ASCII)
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
 _SUFFIX = re.compile(r"(?P<name>[^@:]+)(?::(?P<tag>[^@:/]+))?(?:@(?P<digest>[^@/]+))?", re.ASCII)
+_ATTACHMENT = re.compile(r"sha(?:256-[0-9a-f]{64}|384-[0-9a-f]{96}|512-[0-9a-f]{128})(?:\..*)?", re.ASCII)
 
 
 def check_repository(registry: str, name: str) -> None:
@@ -68,13 +68,9 @@ def check_tag(tag: str) -> None:
     raise AddressError(f"{printable(tag)!r} is not a tag", hint=hint)
 
 
-def parse_digest(text: str) -> Digest:
-    try:
-        return Digest.parse(text)
-    except ValueError as error:
-        raise AddressError(
-            f"{printable(text)!r} is not a digest: {error}", hint="write digest=sha256:HEX, with 64 lower-case digits"
-        ) from None
+def is_attachment_tag(tag: str) -> bool:
+    """A list of referrers, or a signature, an attestation, a list of contents: no version of anything."""
+    return _ATTACHMENT.fullmatch(tag) is not None
 
 
 def published_tag(package: PackageAddress) -> str:
@@ -92,9 +88,10 @@ def published_tag(package: PackageAddress) -> str:
     return tag
 
 
-_ATTACHMENT = re.compile(r"sha(?:256-[0-9a-f]{64}|384-[0-9a-f]{96}|512-[0-9a-f]{128})(?:\..*)?", re.ASCII)
-
-
-def is_attachment_tag(tag: str) -> bool:
-    """A list of referrers, or a signature, an attestation, a list of contents: no version of anything."""
-    return _ATTACHMENT.fullmatch(tag) is not None
+def parse_digest(text: str) -> Digest:
+    try:
+        return Digest.parse(text)
+    except ValueError as error:
+        raise AddressError(
+            f"{printable(text)!r} is not a digest: {error}", hint="write digest=sha256:HEX, with 64 lower-case digits"
+        ) from None

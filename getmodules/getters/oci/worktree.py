@@ -32,6 +32,133 @@ from getmodules.getters.oci.ignore import IGNORE_FILE, Ignore
 from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
 
+_LINK, _SUBMODULE = "120000", "160000"
+_IGNORE_BYTES = 1 << 20
+
+
+@valueclass(kw_only=False)
+class PublishedFiles:
+    """The files and links of a package to be, in no particular order, and where they come from."""
+
+    members: tuple[Member, ...]
+    revision: Revision | None = None
+
+
+def select(directory: Path, context: Context) -> PublishedFiles:
+    try:
+        is_directory = stat.S_ISDIR(directory.stat().st_mode)
+    except OSError as error:
+        raise unreadable(directory, error) from error
+    if not is_directory:
+        raise UnsupportedContentError(
+            f"{printable(str(directory), 500)!r} is no directory", hint="a directory is published, not a file"
+        )
+    ignore = _ignore(directory)
+    git = WorktreeGit.of(directory, context)
+    if git is None:
+        return PublishedFiles(tuple(_everything(directory, ignore, context)))
+    members = tuple(_tracked(directory, git, ignore, context))
+    _mention_untracked(git, ignore, context)
+    return PublishedFiles(members, git.revision())
+
+
+def apart_from(target: Path, directory: Path, members: Iterable[Member], context: Context) -> tuple[Member, ...]:
+    """Without what lies in ``target``, which is written to: else it would be another package each time."""
+    all_of_them = tuple(members)
+    try:
+        inside = os.path.relpath(os.path.realpath(target), os.path.realpath(directory)).replace(os.sep, "/")
+    except ValueError:  # on Windows, there is no way from one drive to another
+        return all_of_them
+    kept = tuple(each for each in all_of_them if each.name != inside and not each.name.startswith(f"{inside}/"))
+    if len(kept) < len(all_of_them):
+        context.notice(f"{printable(inside, 500)} is what is published to, and is left out")
+    return kept
+
+
+def _ignore(directory: Path) -> Ignore:
+    path = directory / IGNORE_FILE
+    body = bytearray()
+    try:
+        for piece in read_file(path):
+            body += piece
+            if len(body) > _IGNORE_BYTES:
+                raise metadata_exceeded(f"the file {IGNORE_FILE}", _IGNORE_BYTES)
+    except NotFoundError:
+        return Ignore()
+    except FetchError as error:
+        if isinstance(error.__cause__, OSError) and is_in_the_way(error.__cause__):
+            raise FetchError(
+                f"{printable(str(path), 500)!r} is a link",
+                part="unreadable",
+                hint="what is left out is not read through links: put the file itself there",
+            ) from error
+        raise
+    return Ignore(bytes(body))
+
+
+def _everything(directory: Path, ignore: Ignore, context: Context) -> list[Member]:
+    def leave_out(path: str, is_directory: bool) -> bool:
+        # A work tree's or submodule's .git may be a file.
+        is_git = path.rpartition("/")[2].lower() == ".git"
+        return is_git or is_private(path, is_directory) or ignore.leaves_out(path, directory=is_directory)
+
+    members: list[Member] = []
+    for number, member in enumerate(walk(directory, leave_out), start=1):
+        context.checkpoint()
+        if number > context.limits.entries:
+            raise context.limits.exceeded("entries", "the files and directories to publish")
+        if member.kind is not Kind.DIRECTORY:
+            members.append(member)
+    return members
+
+
+def _tracked(directory: Path, git: WorktreeGit, ignore: Ignore, context: Context) -> list[Member]:
+    members: list[Member] = []
+    for mode, name in git.tracked():
+        context.checkpoint()
+        if ignore.leaves_out_below(name):
+            continue
+        if mode == _SUBMODULE:
+            raise UnsupportedContentError(
+                f"{printable(name)!r} is a git submodule",
+                hint=f"publish it on its own, or leave it out with a line in {IGNORE_FILE}",
+            )
+        members.append(_member(directory, name))
+    return members
+
+
+def _member(directory: Path, name: str) -> Member:
+    """A tracked file as it lies in the work tree: behind a link it is not what git tracks."""
+    try:
+        member = member_at(directory, name)
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) or is_in_the_way(error):
+            raise _not_in_the_work_tree(name) from None
+        raise unreadable(directory / name, error) from error
+    except ValueError as error:
+        raise FetchError(f"git tracks {printable(name)!r}, which is no name here", part="unreadable") from error
+    if member.kind is Kind.DIRECTORY:
+        raise _not_in_the_work_tree(name)
+    return member
+
+
+def _not_in_the_work_tree(name: str) -> NotFoundError:
+    return NotFoundError(
+        f"git tracks {printable(name)!r}, and it is not in the work tree as a file",
+        hint=f"restore it (git checkout -- FILE), or remove it from git, or name it in {IGNORE_FILE}",
+    )
+
+
+def _mention_untracked(git: WorktreeGit, ignore: Ignore, context: Context) -> None:
+    untracked = [name for name in git.untracked() if not ignore.leaves_out_below(name)]
+    if untracked:
+        more = f" and {len(untracked) - 1:,} more" if len(untracked) > 1 else ""
+        context.notice(f"left out, since git does not track it: {printable(untracked[0])!r}{more}")
+
+
+# ---------------------------------------------------------------------------------------------------------------- git
+
+
 _ALWAYS = (
     "--no-pager",
     *("-c", "core.fsmonitor=false"),
@@ -42,9 +169,6 @@ _STATUS = ("status", "-z", "--porcelain", "--untracked-files=no", "--ignore-subm
 _NO_FILTER = ("clean=", "smudge=", "process=", "required=false")
 #: Nobody has as many; they are switched off by arguments, of which a system takes only so many.
 _MOST_FILTERS = 100
-#: Forges whose addresses for git's own access are, with another scheme, their addresses on the web.
-_FORGES = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"})
-_SCP = re.compile(r"(?:(?P<user>[A-Za-z0-9._-]+)@)?(?P<host>[A-Za-z0-9.-]+):(?P<path>[^:].*)", re.ASCII)
 
 
 @valueclass(kw_only=False)
@@ -182,6 +306,32 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+def _looks_like_a_work_tree(directory: Path) -> bool:
+    """Whether a ``.git`` is there or further up, also one whose target is gone; in a ``.git`` nothing is tracked."""
+    there = directory.resolve()
+    return ".git" not in there.parts and any(os.path.lexists(each / ".git") for each in (there, *there.parents))
+
+
+def _failed(command: str, said: str) -> FetchError:
+    return FetchError(f"git {command} failed: {_line(said)}", part="unreadable")
+
+
+def _line(said: str) -> str:
+    return printable(" ".join(said.split()), 300)
+
+
+def _shown(directory: Path) -> str:
+    return repr(printable(str(directory), 500))
+
+
+# ------------------------------------------------------------------------------------------ the address of the source
+
+
+#: Forges whose addresses for git's own access are, with another scheme, their addresses on the web.
+_FORGES = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"})
+_SCP = re.compile(r"(?:(?P<user>[A-Za-z0-9._-]+)@)?(?P<host>[A-Za-z0-9.-]+):(?P<path>[^:].*)", re.ASCII)
+
+
 def public_source(origin: str) -> str | None:
     """A remote's address as others may read it: no password, no token, and on the web where that is certain."""
     if not origin.isprintable():
@@ -202,145 +352,3 @@ def public_source(origin: str) -> str | None:
     if host in _FORGES:
         return f"https://{host}{path.removesuffix('.git')}"
     return f"{parts.scheme if parts.scheme == 'git' else 'ssh'}://{f'{user}@' if user else ''}{host}{path}"
-
-
-def _looks_like_a_work_tree(directory: Path) -> bool:
-    """Whether a ``.git`` is there or further up, also one whose target is gone; in a ``.git`` nothing is tracked."""
-    there = directory.resolve()
-    return ".git" not in there.parts and any(os.path.lexists(each / ".git") for each in (there, *there.parents))
-
-
-def _failed(command: str, said: str) -> FetchError:
-    return FetchError(f"git {command} failed: {_line(said)}", part="unreadable")
-
-
-def _line(said: str) -> str:
-    return printable(" ".join(said.split()), 300)
-
-
-def _shown(directory: Path) -> str:
-    return repr(printable(str(directory), 500))
-
-
-_LINK, _SUBMODULE = "120000", "160000"
-_IGNORE_BYTES = 1 << 20
-
-
-@valueclass(kw_only=False)
-class PublishedFiles:
-    """The files and links of a package to be, in no particular order, and where they come from."""
-
-    members: tuple[Member, ...]
-    revision: Revision | None = None
-
-
-def select(directory: Path, context: Context) -> PublishedFiles:
-    try:
-        is_directory = stat.S_ISDIR(directory.stat().st_mode)
-    except OSError as error:
-        raise unreadable(directory, error) from error
-    if not is_directory:
-        raise UnsupportedContentError(
-            f"{printable(str(directory), 500)!r} is no directory", hint="a directory is published, not a file"
-        )
-    ignore = _ignore(directory)
-    git = WorktreeGit.of(directory, context)
-    if git is None:
-        return PublishedFiles(tuple(_everything(directory, ignore, context)))
-    members = tuple(_tracked(directory, git, ignore, context))
-    _mention_untracked(git, ignore, context)
-    return PublishedFiles(members, git.revision())
-
-
-def apart_from(target: Path, directory: Path, members: Iterable[Member], context: Context) -> tuple[Member, ...]:
-    """Without what lies in ``target``, which is written to: else it would be another package each time."""
-    all_of_them = tuple(members)
-    try:
-        inside = os.path.relpath(os.path.realpath(target), os.path.realpath(directory)).replace(os.sep, "/")
-    except ValueError:  # on Windows, there is no way from one drive to another
-        return all_of_them
-    kept = tuple(each for each in all_of_them if each.name != inside and not each.name.startswith(f"{inside}/"))
-    if len(kept) < len(all_of_them):
-        context.notice(f"{printable(inside, 500)} is what is published to, and is left out")
-    return kept
-
-
-def _ignore(directory: Path) -> Ignore:
-    path = directory / IGNORE_FILE
-    body = bytearray()
-    try:
-        for piece in read_file(path):
-            body += piece
-            if len(body) > _IGNORE_BYTES:
-                raise metadata_exceeded(f"the file {IGNORE_FILE}", _IGNORE_BYTES)
-    except NotFoundError:
-        return Ignore()
-    except FetchError as error:
-        if isinstance(error.__cause__, OSError) and is_in_the_way(error.__cause__):
-            raise FetchError(
-                f"{printable(str(path), 500)!r} is a link",
-                part="unreadable",
-                hint="what is left out is not read through links: put the file itself there",
-            ) from error
-        raise
-    return Ignore(bytes(body))
-
-
-def _everything(directory: Path, ignore: Ignore, context: Context) -> list[Member]:
-    def leave_out(path: str, is_directory: bool) -> bool:
-        # A work tree's or submodule's .git may be a file.
-        is_git = path.rpartition("/")[2].lower() == ".git"
-        return is_git or is_private(path, is_directory) or ignore.leaves_out(path, directory=is_directory)
-
-    members: list[Member] = []
-    for number, member in enumerate(walk(directory, leave_out), start=1):
-        context.checkpoint()
-        if number > context.limits.entries:
-            raise context.limits.exceeded("entries", "the files and directories to publish")
-        if member.kind is not Kind.DIRECTORY:
-            members.append(member)
-    return members
-
-
-def _tracked(directory: Path, git: WorktreeGit, ignore: Ignore, context: Context) -> list[Member]:
-    members: list[Member] = []
-    for mode, name in git.tracked():
-        context.checkpoint()
-        if ignore.leaves_out_below(name):
-            continue
-        if mode == _SUBMODULE:
-            raise UnsupportedContentError(
-                f"{printable(name)!r} is a git submodule",
-                hint=f"publish it on its own, or leave it out with a line in {IGNORE_FILE}",
-            )
-        members.append(_member(directory, name))
-    return members
-
-
-def _member(directory: Path, name: str) -> Member:
-    """A tracked file as it lies in the work tree: behind a link it is not what git tracks."""
-    try:
-        member = member_at(directory, name)
-    except OSError as error:
-        if isinstance(error, FileNotFoundError) or is_in_the_way(error):
-            raise _not_in_the_work_tree(name) from None
-        raise unreadable(directory / name, error) from error
-    except ValueError as error:
-        raise FetchError(f"git tracks {printable(name)!r}, which is no name here", part="unreadable") from error
-    if member.kind is Kind.DIRECTORY:
-        raise _not_in_the_work_tree(name)
-    return member
-
-
-def _not_in_the_work_tree(name: str) -> NotFoundError:
-    return NotFoundError(
-        f"git tracks {printable(name)!r}, and it is not in the work tree as a file",
-        hint=f"restore it (git checkout -- FILE), or remove it from git, or name it in {IGNORE_FILE}",
-    )
-
-
-def _mention_untracked(git: WorktreeGit, ignore: Ignore, context: Context) -> None:
-    untracked = [name for name in git.untracked() if not ignore.leaves_out_below(name)]
-    if untracked:
-        more = f" and {len(untracked) - 1:,} more" if len(untracked) > 1 else ""
-        context.notice(f"left out, since git does not track it: {printable(untracked[0])!r}{more}")

@@ -38,76 +38,7 @@ from getmodules.util.redact import Secret, printable
 from getmodules.util.strict_json import StrictJsonError, loads, mapping, optional, string
 from getmodules.util.values import valueclass
 
-_NAME = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?")
-_SYSTEM = re.compile(r"[0-9a-z]{1,64}")
-
-
-@valueclass(kw_only=False)
-class ModuleName:
-    """What a registry calls a module: ``namespace/name/system``."""
-
-    namespace: str
-    name: str
-    system: str
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        parts = text.split("/")
-        if len(parts) != 3:
-            raise AddressError(
-                f"{printable(text)!r} does not name a module of a registry", hint="write NAMESPACE/NAME/SYSTEM"
-            )
-        for part, pattern in zip(parts, (_NAME, _NAME, _SYSTEM), strict=True):
-            if not pattern.fullmatch(part):
-                raise AddressError(
-                    f"{printable(part)!r} in {printable(text)!r} is no name that a registry has",
-                    hint="NAMESPACE and NAME are letters, digits, - and _; SYSTEM is lower-case letters and digits",
-                )
-        return cls(*parts)
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}/{self.system}"
-
-
-PREFIX = "TF_TOKEN_"
-_OWN_PORT = ":443"
-
-
-def token_from(environ: Mapping[str, str], host: str) -> Credential | None:
-    """The token for ``host``, which is written as in addresses: in lower case, with its port where that is not 443."""
-    # The variables are read, not made up: one host has more than one spelling. Sorted, so that it is always the same.
-    for name in sorted(environ):
-        if name.startswith(PREFIX) and _host_of(name.removeprefix(PREFIX)) == host:
-            secret = environ[name].rstrip("\r\n")
-            if secret:
-                return Credential(secret=Secret(secret), found_in=name)
-    return None
-
-
-def variable_for(host: str) -> str:
-    """The variable that people can set in a shell; a port is beyond what most of them allow in a name."""
-    return PREFIX + host.replace("-", "__").replace(".", "_")
-
-
-def _host_of(written: str) -> str | None:
-    """The host that a variable is for; ``None`` where it is none."""
-    host = written.replace("__", "-").replace("_", ".").lower().removesuffix(_OWN_PORT)
-    return host if host.isascii() else _in_ascii(host)
-
-
-def _in_ascii(host: str) -> str | None:
-    # Not Python's own codec: it takes straße.example for strasse.example, which may be somebody else's.
-    import idna
-
-    name, colon, port = host.partition(":")
-    try:
-        return idna.encode(name, uts46=True).decode() + colon + port
-    except idna.IDNAError:
-        return None
-
-
 T = TypeVar("T")
-
 DESCRIPTION_PATH = "/.well-known/terraform.json"
 #: Of a module with thousands of versions a registry tells all providers and submodules of each, which nobody wants.
 _DOCUMENT_BYTES = 16 << 20
@@ -257,3 +188,77 @@ def parsed(answer: Answer, what: str, parse: Callable[[dict[str, Any]], T]) -> T
             f"{shown_host(answer.url)}: {answer.shown(str(error), 300)}",
             hint="the registry itself is at fault" if "json" in kind else in_between,
         ) from None
+
+
+# -------------------------------------------------------------------------------------------------------------- names
+
+
+_NAME = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?")
+_SYSTEM = re.compile(r"[0-9a-z]{1,64}")
+
+
+@valueclass(kw_only=False)
+class ModuleName:
+    """What a registry calls a module: ``namespace/name/system``."""
+
+    namespace: str
+    name: str
+    system: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        parts = text.split("/")
+        if len(parts) != 3:
+            raise AddressError(
+                f"{printable(text)!r} does not name a module of a registry", hint="write NAMESPACE/NAME/SYSTEM"
+            )
+        for part, pattern in zip(parts, (_NAME, _NAME, _SYSTEM), strict=True):
+            if not pattern.fullmatch(part):
+                raise AddressError(
+                    f"{printable(part)!r} in {printable(text)!r} is no name that a registry has",
+                    hint="NAMESPACE and NAME are letters, digits, - and _; SYSTEM is lower-case letters and digits",
+                )
+        return cls(*parts)
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}/{self.system}"
+
+
+# ------------------------------------------------------------------------------------------------------------- tokens
+
+
+PREFIX = "TF_TOKEN_"
+_OWN_PORT = ":443"
+
+
+def token_from(environ: Mapping[str, str], host: str) -> Credential | None:
+    """The token for ``host``, which is written as in addresses: in lower case, with its port where that is not 443."""
+    # The variables are read, not made up: one host has more than one spelling. Sorted, so that it is always the same.
+    for name in sorted(environ):
+        if name.startswith(PREFIX) and _host_of(name.removeprefix(PREFIX)) == host:
+            secret = environ[name].rstrip("\r\n")
+            if secret:
+                return Credential(secret=Secret(secret), found_in=name)
+    return None
+
+
+def variable_for(host: str) -> str:
+    """The variable that people can set in a shell; a port is beyond what most of them allow in a name."""
+    return PREFIX + host.replace("-", "__").replace(".", "_")
+
+
+def _host_of(written: str) -> str | None:
+    """The host that a variable is for; ``None`` where it is none."""
+    host = written.replace("__", "-").replace("_", ".").lower().removesuffix(_OWN_PORT)
+    return host if host.isascii() else _in_ascii(host)
+
+
+def _in_ascii(host: str) -> str | None:
+    # Not Python's own codec: it takes straße.example for strasse.example, which may be somebody else's.
+    import idna
+
+    name, colon, port = host.partition(":")
+    try:
+        return idna.encode(name, uts46=True).decode() + colon + port
+    except idna.IDNAError:
+        return None
