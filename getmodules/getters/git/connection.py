@@ -1,13 +1,11 @@
-"""All that a git process needs to reach one remote: transports, login, certificates, keys.
+"""The settings and variables with which git reaches one remote: transports, login, certificates, keys, redirects.
 
-Credentials for git, bound to one origin: in variables that a helper of one line reads, never in a command line.
+Credentials are bound to one origin. They are in variables that a one-line helper reads, never in a command line. git
+asks helpers again for each host that it is sent to, and ours is configured for one origin only; a header
+(``http.extraHeader``) would be sent to any host after a redirect.
 
-git asks helpers again for each host that it is sent to, and ours is configured for one origin alone. A header
-(``http.extraHeader``) would follow a redirect to anywhere.
-
-Redirects where a server must not lead anywhere: git would connect first and ask afterwards, so we follow them.
-
-Where the user wrote an https address git follows by itself, to https alone.
+For an https address that the user wrote, git follows redirects itself, to https only. In all other cases we follow
+them, because git would connect first, and we must check the address before.
 """
 
 from __future__ import annotations
@@ -40,24 +38,26 @@ from getmodules.util.redact import Secret, printable
 from getmodules.util.values import field, replace, valueclass
 
 _LOCAL: Final = "file"
-#: Where a redirect may lead. The user's own ``insteadOf`` may lead to any transport that we know.
+#: The transports that a redirect may lead to. The user's own ``insteadOf`` may lead to any that we know.
 _REDIRECTS: Final = {"http": ("http", "https"), "https": ("https",)}
 _SSH_OPTIONS: Final = (
-    # No question is ever asked; a host key that is not known is none to trust.
+    # ssh never prompts, and trusts no unknown host key.
     *("-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"),
-    # A shared connection is used, but none is left behind.
+    # A shared connection is used if there is one, and none is opened.
     *("-o", "ControlMaster=no", "-o", "ConnectTimeout=15"),
 )
 _SSH = re.compile(r"""(?:"[^"]*ssh(?:\.exe)?"|'[^']*ssh(?:\.exe)?'|[^\s"']*ssh(?:\.exe)?)(?=\s|$)""", re.IGNORECASE)
 _KEY_PREFIX: Final = "key-"
 
 
-@valueclass(kw_only=False)
+@valueclass
 class Connection:
+    """The way to one remote, for any number of git commands."""
+
     remote: Remote
     directory: Path
     silence_seconds: float
-    #: Of the network that the host is in, where that is known.
+    #: The kind of network that the host is in, if it is known.
     kind: str | None
     _environ: Mapping[str, str] = field(repr=False)
     _login: GitLogin = field(repr=False)
@@ -82,7 +82,7 @@ class Connection:
         more: tuple[tuple[str, str], ...] = (),
         **options: Unpack[RunOptions],
     ) -> Done:
-        """Let ``git`` talk to the remote, or to where that sends us on."""
+        """Run ``git`` against the remote, or the one that it redirects to."""
         done = git.run(arguments, self.environment(repository, more), **options)
         if done.code != 0 and self._login.otherwise is not None and knows_no_password(done.said):
             return replace(self, _login=self._login.otherwise).run(git, arguments, repository, more, **options)
@@ -111,7 +111,7 @@ class Connection:
 
 @contextmanager
 def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]:
-    """``directory`` is private: the key of the address lies in it meanwhile."""
+    """Open a connection; ``directory`` is private, since the key of the address is in it meanwhile."""
     variables: dict[str, str] = {}
     context = git.context
     silence = 60.0
@@ -135,8 +135,14 @@ def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]
         if remote.scheme != _LOCAL:
             variables["GIT_SSH_COMMAND"] = _ssh_command(remote, git, directory, key)
         yield Connection(
-            *(remote, directory, silence, found.kind),
-            *(context.environ, login_for(remote, context, is_typed=remote is typed), tuple(settings), variables),
+            remote=remote,
+            directory=directory,
+            silence_seconds=silence,
+            kind=found.kind,
+            _environ=context.environ,
+            _login=login_for(remote, context, is_typed=remote is typed),
+            _settings=tuple(settings),
+            _variables=variables,
         )
 
 
@@ -150,7 +156,7 @@ def _too_far_in(remote: str, kind: str, address: str) -> UnsafeContentError:
 def _transports(remote: Remote) -> list[tuple[str, str]]:
     redirects = _REDIRECTS.get(remote.scheme, ())
     each = [(f"protocol.{name}.allow", "always" if name in redirects else "user") for name in TRANSPORTS]
-    # By name, since the user's own word for one of them would stand above the one for all.
+    # Each by name, since a user's setting for one of them would override the one for all.
     return [("protocol.allow", "never"), *((f"protocol.{name}.allow", "never") for name in ("ext", "fd")), *each]
 
 
@@ -172,9 +178,9 @@ def _client_certificate(remote: Remote, found: str | tuple[str, str] | None) -> 
 
 
 def _ssh_command(remote: Remote, git: Git, directory: Path, key: Path | None) -> str:
-    """The user's own, with what must hold put right behind the program: ssh takes the first word on each option."""
+    """Return the user's ssh command with our options right behind the program: of each, ssh takes the first."""
     own = git.context.environ.get("GIT_SSH_COMMAND", "").strip()
-    # Also for an https address, since ``insteadOf`` may lead to ssh.
+    # This matters for an https address, too, since ``insteadOf`` may lead to ssh.
     own = own or (_configured(git, directory) if leads_to_ssh(remote, git, directory) else "") or "ssh"
     if os.path.basename(own.split()[0]).lower().removesuffix(".exe") in ("plink", "tortoiseplink"):
         return f"{own} -batch"
@@ -193,12 +199,12 @@ def _configured(git: Git, directory: Path) -> str:
 
 @contextmanager
 def _key_file(remote: Remote, directory: Path) -> Iterator[Path | None]:
-    """The key of ``sshkey=`` as ssh wants it: a file that nobody else can read. It is gone afterwards."""
+    """Write the key of ``sshkey=`` to a file that only its owner can read, as ssh wants it, and remove it."""
     if remote.sshkey is None:
         yield None
         return
     sweep_keys(directory)
-    # ssh wants a line end after the last line, and none of Windows.
+    # ssh wants Unix line ends, also after the last line.
     text = base64.b64decode(remote.sshkey).replace(b"\r\n", b"\n").rstrip(b"\n") + b"\n"
     path = directory / f"{_KEY_PREFIX}{os.urandom(8).hex()}"
     with translated("cannot keep the key of the address in a private file"):
@@ -212,7 +218,7 @@ def _key_file(remote: Remote, directory: Path) -> Iterator[Path | None]:
 
 
 def sweep_keys(directory: Path) -> None:
-    """Of a process that was killed one may be left. Whoever has the directory is alone in it."""
+    """Remove the keys that killed processes left. The caller is alone in the directory."""
     with translated("cannot clean up a working directory"):
         for path in directory.glob(f"{_KEY_PREFIX}*"):
             path.unlink(missing_ok=True)
@@ -223,39 +229,40 @@ def sweep_keys(directory: Path) -> None:
 
 _USER: Final = "GETMODULES_GIT_USERNAME"
 _PASSWORD: Final = "GETMODULES_GIT_PASSWORD"
-#: ``printf`` is built into the shell, so that nothing of this stands in a list of processes.
+#: ``printf`` is a builtin of the shell, so the password does not appear in a list of processes.
 _HELPER: Final = f'!f() {{ test "$1" = get && printf "username=%s\\npassword=%s\\n" "${_USER}" "${_PASSWORD}"; }}; f'
-#: Whom a lone token belongs to. Most forges take any name; these want their own.
+#: The user name for a token without one. Most forges take any name; these want their own.
 _TOKEN_USERS: Final = {"gitlab.com": "oauth2", "bitbucket.org": "x-token-auth"}
 _TOKEN_USER: Final = "x-access-token"
 
 
 @valueclass(kw_only=False)
 class GitLogin:
-    """What a git process is told so that it can log in."""
+    """The login of a git process: settings, and variables with secrets."""
 
     settings: tuple[tuple[str, str], ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
-    #: Where the credential was found, if there is one of ours.
+    #: The source of the credential, if it is one of ours.
     offered: str | None = None
-    #: What to try next, where nobody knows a password.
+    #: The login to try next if no helper knows a password.
     otherwise: GitLogin | None = None
 
     @property
     def authorization(self) -> str | None:
-        """The same as a header, for requests of our own to that origin."""
+        """Return the login as a header, for our own requests to that origin."""
         return basic(self.variables[_USER], Secret(self.variables[_PASSWORD])) if self.variables else None
 
 
 def knows_no_password(said: str) -> bool:
-    """Whether git would have had to ask somebody for the password of a known user."""
+    """Return whether git would have had to prompt for the password of a known user."""
     return "could not read Password" in said
 
 
 def login_for(remote: Remote, context: Context, *, is_typed: bool = True) -> GitLogin:
-    """Of the address, of the environment, of a plugin; else git's own ways are open (rules, helpers, netrc, keys).
+    """Return the login for ``remote``: from the address, the environment or a plugin.
 
-    Where the address is not as it was typed, its login is from a rule in git's configuration.
+    Without one, git uses its own sources (rules, helpers, netrc, keys). If the address is not the typed one, its login
+    is from a rule in git's configuration.
     """
     if not remote.is_web:
         return GitLogin()
@@ -272,12 +279,12 @@ def login_for(remote: Remote, context: Context, *, is_typed: bool = True) -> Git
     if colon:
         return _given(remote, user, unquote(password), found_in)
     if overheard:
-        # Nor do the user's own helpers tell anything, some of which answer whoever asks.
+        # The user's own helpers are switched off as well, since some answer for any host.
         return GitLogin(((f"credential.{_base(remote)}.helper", ""),))
     if not user:
         return GitLogin()
-    # It may be a token, which needs no password. The user's own helpers are asked for one first; they do not hear of
-    # the token that worked, which they would write down.
+    # The user name may be a token, which needs no password. The user's own helpers are asked for a password first; the
+    # login without one is a second run, so that they do not store the token as a login that worked.
     base = _base(remote)
     return GitLogin(((f"credential.{base}.username", user),), otherwise=_given(remote, user, "", found_in))
 
@@ -287,7 +294,7 @@ def _given(remote: Remote, user: str, password: str, found_in: str) -> GitLogin:
     if any(character in user + password for character in "\r\n\0"):
         raise AuthenticationError(f"the credential from {found_in} has a line break in it", hint="is it one token?")
     base = _base(remote)
-    # The empty one makes git forget the helpers before it: what was given is used, and stored nowhere.
+    # The empty value removes the helpers before it, so that this login is used, and not stored by a helper.
     return GitLogin(
         ((f"credential.{base}.helper", ""), (f"credential.{base}.helper", _HELPER)),
         {_USER: user, _PASSWORD: secret.reveal()},
@@ -311,7 +318,7 @@ _QUESTION: Final = "/info/refs?service=git-upload-pack"
 
 
 def we_follow_redirects(remote: Remote, context: Context) -> bool:
-    """Whether git must not follow any: a server named the address, or could name one without TLS."""
+    """Return whether we follow redirects and git does not: if a server named the address, or there is no TLS."""
     return remote.is_web and (context.check_address is not None or remote.scheme == "http")
 
 
@@ -320,7 +327,7 @@ def was_redirected(said: str) -> bool:
 
 
 def redirect_target(remote: Remote, authorization: str | None, context: Context) -> Remote | None:
-    """Where the server of ``remote`` sends everybody; ``None`` where it tells that only after a login."""
+    """Return the remote that ``remote`` redirects to; ``None`` if there is no redirect, or only after a login."""
     return context.once(("git redirect", remote), partial(_follow, remote, authorization, context))
 
 

@@ -1,6 +1,7 @@
-"""git's words, as errors of ours. They are English, since git is told so, and differ a little between versions.
+"""Errors of getmodules for failed git commands.
 
-Why git failed, as errors of ours: each function makes one of what was said.
+A table maps the messages of git, ssh and servers to functions that make the error. Git is run with English messages,
+which differ a little between its versions.
 """
 
 from __future__ import annotations
@@ -29,23 +30,23 @@ from getmodules.getters.git.messages import detail, parse_messages
 from getmodules.util.redact import quoted
 
 __all__ = ["FailedCommand", "git_error", "knows_no_commit", "refuses_commit"]
-#: What a key that was offered came from, if it came from the address.
+#: The source of a key that was part of the address.
 SSHKEY: Final = "sshkey="
 
 
 class FailedCommand(NamedTuple):
-    """What a failure is about, for its message."""
+    """The command that failed, for the message of its error."""
 
     #: ``git fetch from https://…``
     what: str
-    #: Where the credential that was sent came from, if one was; :data:`SSHKEY` for the key of the address.
+    #: The source of the credential that was sent, if there was one; :data:`SSHKEY` for the key of the address.
     offered: str | None = None
-    #: The variable that would bring one; ``None`` where a key is what counts.
+    #: The environment variable that can give a credential; ``None`` where a key is needed.
     variable: str | None = None
 
 
 def git_error(said: str, command: FailedCommand) -> GetModulesError:
-    """The error for a git that failed after it had ``said`` this."""
+    """Return the error for a command that failed with the messages ``said``."""
     messages = parse_messages(said, command.what)
     if messages.missing is not None:
         return no_program(command, messages.missing)
@@ -57,7 +58,7 @@ def git_error(said: str, command: FailedCommand) -> GetModulesError:
 
 
 _NO_SUCH_COMMIT: Final = r"not our ref|couldn't find remote ref|[Nn]o such ref|no matching remote head"
-#: The server will not give a single commit, or no shallow history: a wider question may be answered.
+#: The server gives no single commits, or no shallow history; it may still give refs, or the whole history.
 _REFUSES_COMMIT: Final = re.compile(
     r"unadvertised object|does not support (?:shallow|--shallow|--depth)|want [0-9a-f]+ not valid|"
     r"dumb http transport does not support|Server does not support|not allow request for"
@@ -80,8 +81,8 @@ MakeError = Callable[[FailedCommand, str, "re.Match[str]"], GetModulesError]
 
 
 class Row(NamedTuple):
-    #: ``here``: only a program on this machine can know it, and what a server says of it does not count.
-    #: ``anywhere``: it is about the repository, and servers may say so as well.
+    #: ``here``: only a program on this machine can know it, and a server's words about it do not count.
+    #: ``anywhere``: it is about the repository, and servers may say it as well.
     said: Literal["here", "anywhere"]
     words: re.Pattern[str]
     make: MakeError
@@ -97,7 +98,7 @@ def _anywhere(make: MakeError, *words: str) -> Row:
 
 @cache
 def _table() -> tuple[Row, ...]:
-    """In the order in which they are tried: the reason before what follows from it."""
+    """Return the rows in the order in which they are tried: a cause comes before its consequences."""
     spelled = "is the network there, and the host spelled right?"
     return (
         # This machine.
@@ -106,15 +107,15 @@ def _table() -> tuple[Row, ...]:
         _here(memory, r"attempting to allocate \d+ over limit"),
         _here(ownership, r"dubious ownership", r"unsafe repository \("),
         _here(ssh_settings, r"^Bad owner or permissions on", r"Bad configuration option"),
-        # What arrived.
+        # The objects that arrived.
         _anywhere(fsck, r"^error: object [0-9a-f]+: (?P<id>[A-Za-z0-9]+): "),
         _anywhere(
             corrupt,
-            # The server's own repository is broken, and it will be the next time.
+            # The server's own repository is broken, so trying again does not help.
             *(r"repository corruption on the remote", r"did not send all necessary objects"),
             *(r"pack has \d+ unresolved delta", r"pack is corrupted"),
         ),
-        # The way there.
+        # The connection.
         _here(
             network_error("the host is not known", spelled),
             *(r"[Cc]ould not resolve (?:host|proxy)", r"[Nn]ame or service not known", r"name resolution"),
@@ -143,13 +144,13 @@ def _table() -> tuple[Row, ...]:
             r"update url base from redirection",
         ),
         _here(network_error("it was sent on without arriving anywhere"), r"Maximum \(?\d+\)? redirects"),
-        # Who may.
+        # Authentication.
         _anywhere(
             authentication,
             *(r"Authentication failed", r"could not read (?:Username|Password)", r"terminal prompts disabled"),
             *(r"Permission denied \(", r"Too many authentication failures", r"No supported authentication methods"),
         ),
-        # Time. Only the first of these has to do with ours.
+        # Timeouts. Only the first of them depends on our own limit.
         _here(
             network_error(
                 "the server is too slow", "allow more time with --limit seconds=N, or try again later", "timeout"
@@ -169,7 +170,7 @@ def _table() -> tuple[Row, ...]:
             *(r"[Cc]onnection refused", r"[Ff]ailed to connect", r"[Cc]ouldn't connect"),
             *(r"unable to connect to", r"[Nn]o route to host", r"[Nn]etwork is unreachable"),
         ),
-        # The repository, in the words of git, and of what stands before it at a forge.
+        # The repository, in the words of git and of the forges' own front ends.
         _anywhere(
             forbidden,
             *(r"[Yy]ou are not allowed to (?:access|download)", r"SAML SSO", r"^ERROR: Permission to .*denied to"),
@@ -188,7 +189,7 @@ def _table() -> tuple[Row, ...]:
             *(r"[Tt]oo many requests", r"requested too many times"),
         ),
         _anywhere(no_commit, _NO_SUCH_COMMIT),
-        # A connection that did not last.
+        # Broken connections.
         _here(
             network_error(
                 "the server's ssh and the one here have no way in common",
@@ -232,7 +233,7 @@ _WAIT: Final = "wait a while; with credentials the limit is often higher"
 def error_with(
     kind: type[GetModulesError], sentence: str, hint: str | None = None, part: str | None = None
 ) -> MakeError:
-    """An error that is the same sentence whatever else was said."""
+    """Return a function that makes an error with a fixed sentence, followed by git's own words."""
     return lambda command, said, _: kind(f"{command.what}: {sentence} ({detail(said)})", part=part, hint=hint)
 
 
@@ -246,14 +247,14 @@ def unknown(command: FailedCommand, said: str) -> GetModulesError:
 # ------------------------------------------------------------------------------------------------------- this machine
 
 
-#: ssh says so of each key that it leaves out; it matters where none of the others was accepted.
+#: ssh warns so about each key that it leaves out; it matters if no other key was accepted.
 _UNUSABLE_KEY: Final = re.compile(r"^Load key .*: (?:invalid format|error in libcrypto)", re.MULTILINE)
 _OPEN_KEY: Final = re.compile(r"^Permissions \d+ for .* are too open", re.MULTILINE)
 _OWNED_PLACE: Final = re.compile(r"ownership in repository at '(?P<new>.+)'|unsafe repository \('(?P<old>.+)' is owned")
 
 
 def no_program(command: FailedCommand, program: str) -> GetModulesError:
-    """``program`` is what should have been run in order to connect, which is ssh or what the user has instead."""
+    """Return the error for a missing ``program``, which is ssh or the one that the user has configured instead."""
     if program in ("ssh", "ssh.exe"):
         return ToolMissingError(
             f"{command.what}: ssh is needed for this address, and is not on PATH",
@@ -306,7 +307,7 @@ def ownership(command: FailedCommand, said: str, _: object) -> GetModulesError:
         f"git config --global --add safe.directory {shlex.quote(place) if place.isprintable() and place else 'PATH'}"
     )
     if "ssh://" in command.what:
-        # It is the server's git that said so.
+        # This message comes from the server's git.
         return NetworkError(
             f"{command.what}: the server's git reads no repository of somebody else there ({detail(said)})",
             hint=f"on the server, for the user who logs in: {remedy}",
@@ -365,7 +366,7 @@ def authentication(command: FailedCommand, said: str, found: re.Match[str]) -> G
             f"{command.what}: the server accepts no key of ours",
             "is the key loaded (ssh-add -l)? sshkey= brings one",
         )
-    elif "Authentication failed" in said:  # which git says of what it has sent
+    elif "Authentication failed" in said:  # git had credentials, and sent them
         message = f"{command.what}: the server does not accept the credentials that git found"
         hint = f"are those of the git credential helper or ~/.netrc expired? {command.variable} brings others"
     else:
@@ -415,7 +416,7 @@ def not_found(command: FailedCommand, said: str, _: object) -> GetModulesError:
 # ------------------------------------------------------------------------------------------- the objects that arrived
 
 
-#: What git's fsck says of names that could do harm, by its identifiers; all its others are about broken objects.
+#: The identifiers that git's fsck has for harmful names; all its others are about broken objects.
 _HOSTILE: Final = {
     "hasDotgit": "bad-name",
     "hasDot": "bad-name",

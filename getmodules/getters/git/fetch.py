@@ -1,6 +1,4 @@
-"""One commit into a store, with as little as possible moved: the ways to ask, from the cheapest to the one that always
-works.
-"""
+"""Fetching of a commit into a store: the ways to request it, from the cheapest to the one that always works."""
 
 from __future__ import annotations
 
@@ -18,32 +16,32 @@ from getmodules.getters.git.process import Done, FetchProgress, Git
 from getmodules.getters.git.refs import Refs
 from getmodules.getters.git.store import REFS, Store
 
-#: Tags of tags of tags: git follows any number, and nobody makes more than two.
+#: How many tags that point at tags are followed; more than two are not used in practice.
 _MOST_TAGS: Final = 16
 _MOST_ODD_TAGS: Final = 16
 _BAD_REVISION = re.compile(r"fatal: bad revision '([0-9a-f]+)'")
 _OTHER_HASH = re.compile(
-    # The last is of the helper for HTTP, about the line in which it is told the id that we want.
+    # The last one is from the helper for HTTP, about the line with the wanted id.
     r"mismatched algorithms|support this repository's object format|expected sha/ref, got '([0-9a-f]{40,64}) \1'"
 )
 _PLAIN_FILES: Final = "dumb http transport"
 _WANTED_REF: Final = "wanted"
 _BESIDE: Final = "beside"
-#: Only what is there already may be built upon; git 2.39 dies when it looks for more in a filtered store.
+#: Without it, git 2.39 looks for missing objects in a filtered store, and dies.
 _BLOBS_ONLY: Final = (("fetch.negotiationAlgorithm", "noop"),)
 
 
 class Aim(NamedTuple):
-    """A commit, and what may help to get it where it cannot be asked for by its id."""
+    """The commit to fetch, and what helps if the server gives no commits by their ids."""
 
     commit: str
-    #: A ref of the remote that led to it a moment ago.
+    #: A ref of the remote that has just led to it.
     ref: str | None = None
     depth: int = 1
 
 
 class Budget:
-    """How many bytes may still come, over all fetches of one package and its submodules."""
+    """The limit on the downloaded bytes, over all fetches of one package and its submodules."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -54,7 +52,7 @@ class Budget:
         self._before = store.bytes()
 
     def look(self, store: Store) -> int:
-        """How much ``store`` has grown since; raises where that is too much."""
+        """Return how much ``store`` has grown since :meth:`begin`; raise if that is too much."""
         brought = store.bytes() - self._before
         if self._spent + brought > self._limits.download_bytes:
             raise self._limits.exceeded("download_bytes", "what git fetches")
@@ -65,7 +63,7 @@ class Budget:
 
 
 class Fetcher:
-    """Fetches from one remote into one store at a time."""
+    """Fetches from one remote, into one store at a time."""
 
     def __init__(self, git: Git, connection: Connection, budget: Budget) -> None:
         self._git = git
@@ -73,7 +71,7 @@ class Fetcher:
         self._budget = budget
 
     def by_commit(self, store: Store, aim: Aim) -> bool:
-        """``aim.commit`` alone, or its ref if the server names no commits. ``False``: only a full fetch can do it."""
+        """Fetch ``aim.commit``, by its id or its ref. Return ``False`` if only the whole history will do."""
         shallow = ("--depth", str(aim.depth))
         done = self._fetch(store, shallow, (f"+{aim.commit}:{REFS}/{aim.commit}",))
         if done.code == 0:
@@ -91,7 +89,7 @@ class Fetcher:
         return False
 
     def history(self, store: Store, aim: Aim) -> None:
-        """All branches and tags; then the commit must be among what they hold."""
+        """Fetch all branches and tags with their history, which must contain the commit."""
         refspecs = [f"+refs/heads/*:{REFS}/heads/*", f"+refs/tags/*:{REFS}/tags/*"]
         if aim.ref is not None and not aim.ref.startswith(("refs/heads/", "refs/tags/")):
             refspecs.append(f"+{aim.ref}:{REFS}/{_WANTED_REF}")
@@ -103,17 +101,19 @@ class Fetcher:
         store.mark_complete(aim.commit, self._connection.kind)
 
     def commits(self, store: Store, refs: Refs, short: str) -> None:
-        """All branches and tags, and whatever else ``short`` may be the beginning of: commits alone where the server
-        can filter."""
+        """Fetch the commits of all branches and tags, and of other refs to which ``short`` may lead.
+
+        Trees and files are left out if the server can filter.
+        """
         refspecs = [f"+refs/heads/*:{REFS}/heads/*", f"+refs/tags/*:{REFS}/tags/*"]
         refspecs += [f"+{name}:{REFS}/{_BESIDE}/{number}" for number, name in enumerate(refs.beside(short))]
         left_out: list[str] = []
         for _ in range(_MOST_ODD_TAGS):
-            # Of a shallow repository there is no more than it has; without this git takes nothing of it.
+            # Without the option, git fetches nothing from a shallow repository.
             done = self._fetch(store, ("--update-shallow",), (*refspecs, *left_out))
             if done.code == 0:
                 return
-            # A tag of a tree: git asks for it, and misses it, since the filter leaves it out.
+            # A tag of a tree: git fetches the tag, and dies because the filter leaves out the tree.
             odd = _BAD_REVISION.search(done.said)
             left_out += [f"^{name}" for name, each in refs.ids.items() if odd is not None and each == odd[1]]
             if odd is None:
@@ -121,7 +121,7 @@ class Fetcher:
         raise self._failed(done, None)
 
     def blobs(self, store: Store, ids: Iterable[str]) -> bool:
-        """Files that a lean store lacks, in one request. ``False``: the server gives no single files."""
+        """Fetch the files that a lean store lacks, in one request. Return ``False`` if the server gives no files."""
         given = "".join(f"{each}\n" for each in ids).encode()
         done = self._fetch(store, ("--stdin",), (), given=given, more=_BLOBS_ONLY)
         if done.code != 0 and not (refuses_commit(done.said) or knows_no_commit(done.said)):
@@ -129,8 +129,10 @@ class Fetcher:
         return done.code == 0
 
     def speaks_git(self, store: Store, commit: str) -> bool:
-        """Whether git is at the other end, and not a web server with files, or with a page. ``commit`` is one that is
-        not there: the answer to that tells, also of an empty repository."""
+        """Return whether the server speaks git, and is not a web server with plain files, or a page.
+
+        ``commit`` is one that does not exist: the answer to it tells, for an empty repository as well.
+        """
         done = self._fetch(store, ("--depth", "1"), (f"+{commit}:{REFS}/{commit}",))
         return _PLAIN_FILES not in done.said
 
@@ -157,7 +159,7 @@ class Fetcher:
     def _lost(self, aim: Aim) -> CorruptArchiveError:
         return CorruptArchiveError(f"{self._connection.remote.shown} names {aim.commit} itself, and cannot read it")
 
-    # --------------------------------------------------------------------------------------------- how
+    # --------------------------------------------------------------------------------------------- running git
 
     def _fetch(
         self,
@@ -180,7 +182,10 @@ class Fetcher:
         self._budget.begin(store)
         try:
             return self._connection.run(
-                *(self._git, arguments, store.path, more),
+                self._git,
+                arguments,
+                store.path,
+                more,
                 given=given,
                 patience=self._connection.patience(lambda: self._budget.look(store)),
                 on_line=FetchProgress(self._git.context).read_line,
@@ -193,7 +198,7 @@ class Fetcher:
         if aim is not None and _OTHER_HASH.search(done.said):
             return self._other_hash(aim.commit)
         if aim is not None and knows_no_commit(done.said):
-            # What it has just named itself, and cannot give, is broken there.
+            # The server has just named this commit itself. If it cannot give it, its repository is broken.
             return self.no_commit(aim.commit) if aim.ref is None else self._lost(aim)
         self._git.check_version(self._connection.environment(self._connection.directory))
         return git_error(done.said, self._connection.failed_command("git fetch from"))
@@ -206,7 +211,7 @@ class Fetcher:
             objects.close()
 
     def _leads_to(self, store: Store, commit: str) -> bool:
-        """Whether the ref that was fetched still means ``commit``, tags followed to their end."""
+        """Return whether the fetched ref still leads to ``commit``, through tags if need be."""
         current = store.ref(_WANTED_REF)
         objects = Objects(store, self._git)
         try:

@@ -1,6 +1,6 @@
-"""A repository's files as members: bytes exactly as they are stored, and the submodules' where they belong.
+"""A repository at one commit, fetched and open for reading, and its files as members.
 
-One repository at one commit, in the workshop and open for reading.
+Files have exactly the bytes that are stored; the members of submodules follow those of their repository.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from getmodules.net.address_check import no_further_in
 from getmodules.util.redact import printable
 from getmodules.util.values import replace, valueclass
 
-#: Deeper than anybody nests; a repository that holds itself goes on for ever.
+#: More than any real nesting of submodules; a repository that contains itself never ends.
 MOST_NESTED: Final = 16
 _CONTENT = (Mode.FILE, Mode.EXECUTABLE, Mode.SYMLINK)
 _FILES: Final = (Mode.FILE, Mode.EXECUTABLE)
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 @valueclass(kw_only=False)
 class Tools:
-    """What all packages of one call share."""
+    """Git and the limits that a package and its submodules share."""
 
     git: Git
     budget: Budget
@@ -48,7 +48,7 @@ class Tools:
 
 
 class RepositoryPackage:
-    """Holds the workshop from :meth:`open` to :meth:`close`."""
+    """One commit of a repository. It has the workshop from :meth:`open` to :meth:`close`."""
 
     def __init__(self, remote: Remote, aim: Aim, selection: PathSelection, tools: Tools) -> None:
         self.remote = remote
@@ -61,17 +61,17 @@ class RepositoryPackage:
         self._directory = Path()
         self._objects: Objects | None = None
         self._store: Store | None = None
-        #: Whether all that is read was fetched by this very call.
+        #: Whether everything that is read was fetched by this call.
         self._is_fresh = False
-        #: Whether the store had nothing before that.
+        #: Whether the store was empty before the fetch.
         self._was_empty = False
 
     def open(self) -> None:
-        """Fetch what is missing, and know all names. Nothing is known of the files' contents yet."""
+        """Fetch what is missing and read all trees. The files' contents are not read yet."""
         try:
             self._enter()
         except InstallError as error:
-            # Where it is the cache that is full, workshops are where the module goes, now that this is known.
+            # If the cache's disk is full, the next workshop is beside the destination.
             if error.part != "no-space" or not self._enter(but_not=self._directory):
                 raise
 
@@ -84,7 +84,7 @@ class RepositoryPackage:
         return self._store
 
     def contents(self, entries: Sequence[RepositoryEntry]) -> Iterator[ObjectStream]:
-        """The content of each of ``entries``, in their order. What an older store has lost is fetched again."""
+        """Yield the content of each of ``entries``, in their order. What an older store has lost is fetched again."""
         done = 0
         while True:
             try:
@@ -99,14 +99,14 @@ class RepositoryPackage:
                 self._renew()
 
     def tools_for(self, link: RepositoryEntry, remote: Remote) -> Tools:
-        """For what this repository names: that may be no further in than the repository itself."""
+        """Return the tools for a submodule, which must not be in a more private network than this repository."""
         if remote.origin == self.remote.origin or self.remote.scheme == "file":
             return self._tools
         check = no_further_in(self.store.network_kind(self.aim.commit), partial(too_far_in, printable(link.path)))
         return replace(self._tools, git=Git(replace(self._tools.git.context, check_address=check)))
 
     def gitlinks(self) -> list[RepositoryEntry]:
-        """The submodules that are wanted, or that something wanted lies in."""
+        """Return the submodules that are wanted, or contain something wanted."""
         return [
             entry
             for entry in self.entries
@@ -116,7 +116,7 @@ class RepositoryPackage:
     # --------------------------------------------------------------------------------------------- opening
 
     def _enter(self, *, but_not: Path | None = None) -> bool:
-        """``False``, and nothing was done, where the workshop is ``but_not``."""
+        """Enter the workshop and open a store. Do nothing and return ``False`` if the workshop is ``but_not``."""
         with ExitStack() as held:
             self._directory = held.enter_context(self._tools.git.context.workshop(workshop_key(self.remote)))
             if self._directory == but_not:
@@ -135,13 +135,13 @@ class RepositoryPackage:
                 self._read_from(store)
                 return
             except CorruptArchiveError:
-                # Whatever happened to it: what a new one says is what counts.
+                # The store is damaged. A new fetch decides.
                 self._release()
                 store.wipe()
         self._fetch()
 
     def _usable(self) -> Iterator[Store]:
-        """The stores that may have it, the one that has most first."""
+        """Yield the stores that may have the commit and its files."""
         kinds = (
             (Extent.TIP, Extent.HISTORY) if self.selection.is_everything else (Extent.TIP, Extent.HISTORY, Extent.LEAN)
         )
@@ -171,7 +171,7 @@ class RepositoryPackage:
         self._read_from(store)
 
     def _renewing(self, store: Store, fetch: Callable[[], T]) -> T:
-        """``fetch()``; once more into an empty store where what was in it may have been in the way."""
+        """Call ``fetch``; if it fails in a store that was not empty, empty the store and call it again."""
         self._was_empty = store.bytes() == 0
         try:
             return fetch()
@@ -216,7 +216,7 @@ class RepositoryPackage:
 
     def _lacking(self, objects: Objects) -> list[str]:
         needed = list(dict.fromkeys(self._needed()))
-        # The server filtered all that is in such a store, or nothing of it: one file tells for all, without a process.
+        # The server filtered either every file of a new store or none: one file tells for all, without a process.
         if needed and self._was_empty and objects.kind_of(needed[0])[0] == MISSING:
             return needed
         return objects.absent(needed)
@@ -240,9 +240,9 @@ class RepositoryPackage:
 
 
 class RepositoryMembers:
-    """The members of an open package, then those of each submodule. One workshop is held at a time.
+    """The members of an open package, then those of each submodule.
 
-    Whoever holds two could wait for another who holds the second and wants the first; a repository may even be
+    Only one workshop is entered at a time. With two, threads could wait for each other's; and a repository may even be
     its own submodule.
     """
 
@@ -322,7 +322,7 @@ class RepositoryMembers:
             elif entry.mode == Mode.GITLINK:
                 continue
             elif not entry.wanted:
-                # Its name may collide with another, or be the near one to what was asked for.
+                # The name may collide with another one, or be a suggestion for a subdirectory that does not exist.
                 yield Member(name, Kind.SYMLINK if entry.mode == Mode.SYMLINK else Kind.FILE)
             else:
                 yield self._with_content(name, entry, next(contents))

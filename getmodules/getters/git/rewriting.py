@@ -1,8 +1,8 @@
-"""Where the user's own configuration leads (``insteadOf``), asked where there may be anything of the kind.
+"""The user's own rules for addresses (``insteadOf``), looked up if the configuration may have any.
 
-What git makes of an address stands in the command line of the helper that it starts, also a password out of the
-user's configuration. So git gets such an address as it comes out, without the password, which goes the way of all
-others (:mod:`getmodules.getters.git.connection`).
+git shows a rewritten address in the command line of the helper that it starts, even a password from the user's
+configuration. So git gets the rewritten address without the password, which is passed like all others
+(:mod:`getmodules.getters.git.connection`).
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from getmodules.getters.git.environment import REMOTE, environment
 from getmodules.getters.git.process import Git
 from getmodules.getters.git.remote import Remote
 
-#: Whoever has neither word in the configuration has no rule, and git need not be asked.
+#: A configuration without these words has no rules, so that git need not be run.
 _WORDS: Final = (b"insteadof", b"include")
 _SSH: Final = ("ssh", "git+ssh", "ssh+git")
 _ALIAS: Final = f"{REMOTE}:"
 
 
 def rewritten(remote: Remote, git: Git, directory: Path) -> str:
-    """The address that git will use. There may be a password in it.
+    """Return the address that git will use, perhaps with a password in it.
 
-    Where a login was typed it stays as it is: no rule is to replace that.
+    An address with a typed login stays as it is: no rule may replace that.
     """
     if _has_login(remote):
         return remote.location
@@ -36,14 +36,14 @@ def rewritten(remote: Remote, git: Git, directory: Path) -> str:
 
 
 def with_own_login(remote: Remote, git: Git, directory: Path) -> Remote:
-    """``remote``, or where a rule leads that brings a login with it."""
-    place = rewritten(remote, git, directory)
-    if place == remote.location or "://" not in place:
+    """Return ``remote``, or the rewritten one if a rule adds a login."""
+    address = rewritten(remote, git, directory)
+    if address == remote.location or "://" not in address:
         return remote
     try:
-        found = Remote(check_url(place))
+        found = Remote(check_url(address))
     except AddressError:
-        return remote  # what is no address for us may be one for git
+        return remote  # git may still accept it
     return found if _has_login(found) else remote
 
 
@@ -59,9 +59,10 @@ def leads_to_ssh(remote: Remote, git: Git, directory: Path) -> bool:
 
 
 def remote_url_settings(remote: Remote) -> tuple[tuple[str, str], ...]:
-    """Where our remote lies: with a login whatever rules there are, whose outcome would stand in a command line.
+    """Return the settings with the URL of our remote.
 
-    git rewrites once, and nobody has a rule for a name that is only in here.
+    With a login, no rule of the user's may apply, since the outcome would be shown in a command line. So the URL is an
+    alias with a rule of our own: git rewrites only once, and nobody else has a rule for our alias.
     """
     name = f"remote.{REMOTE}.url"
     if not _has_login(remote):
@@ -70,7 +71,7 @@ def remote_url_settings(remote: Remote) -> tuple[tuple[str, str], ...]:
 
 
 def _files(environ: Mapping[str, str], program: str) -> Iterator[str]:
-    """Of the user and of the system: there alone rules can be."""
+    """Yield the configuration files of the user and of the system, the only ones with rules."""
     home = environ.get("HOME") or environ.get("USERPROFILE") or ""
     yield os.path.join(environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git", "config")
     yield os.path.join(home, ".gitconfig")

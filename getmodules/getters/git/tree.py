@@ -1,7 +1,7 @@
-"""From a commit's root tree to the entries that somebody wants: level by level, and no further than is needed.
+"""The entries of a commit's tree that are wanted, and the submodules in ``.gitmodules``.
 
-``.gitmodules``: where the packages in a package are. Written by whoever wrote the repository, so nothing of it is
-believed: git takes it apart, and each URL is judged as one of an address would be.
+Trees are read level by level, and only as far as needed. The author of a repository writes its ``.gitmodules``, so
+git parses it, and each URL is checked like one in an address.
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ from getmodules.getters.git.store import Store
 from getmodules.util.redact import printable
 from getmodules.util.values import field, valueclass
 
-#: What Python needs for one entry besides its characters.
+#: The memory that one entry takes besides its characters.
 _ENTRY_OVERHEAD: Final = 300
-#: The bytes of trees, in the order of their ids.
+#: Returns the bytes of trees, in the order of their ids.
 ReadTrees = Callable[[Iterable[str]], Iterator[tuple[str, bytes]]]
 
 
 class RepositoryEntry(NamedTuple):
+    """A file, directory, link or submodule in a commit, by its path."""
+
     path: str
     mode: int
     id: str
-    #: Whether its content is installed. What is not is there for its name alone.
+    #: Whether its content is installed; of other entries only the name is used.
     wanted: bool
 
 
@@ -42,7 +44,7 @@ class _Directory(NamedTuple):
 
 @valueclass(kw_only=False)
 class PathSelection:
-    """Which paths are needed of a package. A glob counts from its first part with a wildcard."""
+    """The paths of a package that are needed. Of a glob, the parts before the first wildcard count."""
 
     prefixes: tuple[str, ...]
 
@@ -55,15 +57,15 @@ class PathSelection:
         return "" in self.prefixes
 
     def includes(self, path: str) -> bool:
-        """Whether ``path`` lies in what is wanted, or is it."""
+        """Return whether ``path`` is wanted, or is below a wanted path."""
         return any(not prefix or path == prefix or path.startswith(f"{prefix}/") for prefix in self.prefixes)
 
     def leads_to(self, path: str) -> bool:
-        """Whether ``path`` is on the way to what is wanted."""
+        """Return whether ``path`` is a parent of a wanted path."""
         return any(prefix.startswith(f"{path}/") for prefix in self.prefixes)
 
     def relative_to(self, path: str) -> PathSelection:
-        """The same as seen from ``path``: a package of its own lies there."""
+        """Return the selection for the submodule at ``path``, relative to that."""
         if self.includes(path):
             return PathSelection(("",))
         start = f"{path}/"
@@ -72,7 +74,7 @@ class PathSelection:
 
 @valueclass(kw_only=False, frozen=False)
 class Walk:
-    """Counts while it goes: a tree may hold itself a thousand times over in a few bytes."""
+    """Reader of all wanted entries, with limits: a few bytes can describe a tree with billions of files."""
 
     limits: Limits
     selection: PathSelection
@@ -84,7 +86,7 @@ class Walk:
     entries: list[RepositoryEntry] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        # From the root, where the writer counts from the wanted directory: which may itself be that deep.
+        # Counted from the root. The writer counts from the wanted directory, which may be that deep itself.
         longest = max(prefix.count("/") for prefix in self.selection.prefixes)
         self._deepest = self.limits.depth + longest + 1
 
@@ -131,7 +133,7 @@ _HINT: Final = "submodules=false does without the submodules"
 
 @valueclass(kw_only=False)
 class Submodules:
-    """URLs by path. How a checkout would be updated (``update``, ``branch``, ``ignore``) means nothing here."""
+    """The URLs of submodules by path. The settings for updates of a checkout (``update``, ``branch``) are ignored."""
 
     urls: dict[str, str]
 
@@ -142,7 +144,7 @@ class Submodules:
             environment(git.context.environ, store.path),
             given=content,
         )
-        if done.code not in (0, 1):  # 1: nothing of the kind is in it
+        if done.code not in (0, 1):  # 1: it has no submodules
             raise CorruptArchiveError(f"{GITMODULES} in the repository cannot be read", hint=_HINT)
         by_name: dict[str, dict[str, str]] = {}
         for item in filter(None, done.output.decode("utf-8", "surrogateescape").split("\0")):
@@ -162,7 +164,7 @@ class Submodules:
         return cls(urls)
 
     def remote(self, path: str, parent: Remote) -> Remote:
-        """Where the submodule at ``path`` is."""
+        """Return the remote of the submodule at ``path``."""
         typed = self.urls.get(path)
         if typed is None:
             raise NotFoundError(

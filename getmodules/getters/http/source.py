@@ -1,6 +1,6 @@
-"""One address of the web, asked for what lies there: an archive, a file, or where else to ask.
+"""Fetching from one web address: an archive, a file, or another address to ask.
 
-What an archive's own server may see of us: one origin, its credentials, and nobody else's.
+The server of a package gets the credentials of its own origin and of no other.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from getmodules.net.wire import Answer, shown_host
 from getmodules.util.redact import Secret, is_secret_argument
 from getmodules.util.values import replace, valueclass
 
-#: How much of a body shows whether it is a page: as much as the least that any archive begins with.
+#: How much of a body is needed to recognise a page; every archive has at least as many bytes.
 _BEGINNING = 512
 _LONGEST_VALIDATOR = 1_024
-#: What a server calls a version of a file, and how it is asked whether that is still the one.
+#: Validators of responses, and the request headers that ask whether they still hold.
 _CONDITIONS = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
 
 
 class WebSource:
-    """``subdir`` is for hints: what is wanted of the package."""
+    """The request for one package; ``subdir``, the wanted part of the package, is used for hints only."""
 
     def __init__(self, package: PackageAddress, subdir: str, context: Context) -> None:
         self._url = check_url(package.url)
@@ -63,10 +63,11 @@ class WebSource:
 
     @property
     def _asks_where(self) -> bool:
-        """Where the address says that an archive or a file lies there, no server is asked for another one."""
+        """Return whether the server is asked for another address: not if the address says what is there."""
         return self._context.shape is Shape.PACKAGE
 
     def result(self) -> Blob | Elsewhere | Unchanged:
+        """Send the request, and return what the server has."""
         answer = self._first()
         try:
             if self._asks_where and (elsewhere := self._elsewhere(answer)) is not None:
@@ -103,12 +104,12 @@ class WebSource:
         return answer
 
     def _with_spelling(self, error: AuthenticationError) -> AuthenticationError:
-        """A signature is of the query as it was signed."""
+        """Add a hint for signed URLs: a signature is valid for the query as it was signed, without our argument."""
         if self._asks_where and self._secrets:
             error.hint = f"{error.hint}; archive=FORMAT sends the query as it is, without {ARGUMENT}=1"
         return error
 
-    # -------------------------------------------------------------------------------------- what was answered
+    # -------------------------------------------------------------------------------------- the answer
 
     def _elsewhere(self, answer: Answer) -> Elsewhere | None:
         location = location_in_headers(answer) or None
@@ -149,7 +150,7 @@ def _too_far_in(host: str, kind: str, address: str) -> UnsafeContentError:
 
 
 class _CheckedBody:
-    """A body whose beginning is looked at before anybody gets it."""
+    """A body whose beginning is checked before the first chunk is passed on."""
 
     def __init__(self, body: Download, judge: Callable[[bytes], None]) -> None:
         self._body = body
@@ -179,7 +180,7 @@ def _conditions(validator: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _validator(answer: Answer) -> Mapping[str, str]:
-    """Only what promises the same bytes, and nothing that has a secret of ours in it."""
+    """Return the validator, if it promises identical bytes and contains none of our secrets."""
     found = strong_validator(answer)
     if found is None or len(found[1]) > _LONGEST_VALIDATOR or answer.mask(found[1]) != found[1]:
         return {}
@@ -195,7 +196,7 @@ def _is_html(answer: Answer) -> bool:
 
 
 def _media_type(answer: Answer) -> str | None:
-    """As it may be shown: a server may put our own secrets there."""
+    """Return the media type with our own secrets masked, which a server may send back."""
     return answer.shown(_bare_type(answer)).lower() or None
 
 
@@ -207,12 +208,14 @@ _AUTHORIZATION = "authorization"
 
 @valueclass
 class WebAccess:
+    """The credentials for the origin of an address, and their source."""
+
     grant: Grant
-    #: Where the credential was found, for people; ``None`` where there is none.
+    #: The source of the credential, for people; ``None`` if there is no credential.
     found_in: str | None = None
 
     def refused(self, call: Call, answer: Answer) -> AuthenticationError:
-        """The error for a 401 or a 403, saying what was tried, or what could be."""
+        """Return the error for a 401 or a 403, with the credential that was tried, or the ways to give one."""
         mine = call.shows_credentials_to(answer.url)
         error = failed(answer, had_credentials=mine, explain=call.explain(answer))
         assert isinstance(error, AuthenticationError)
@@ -228,9 +231,9 @@ class WebAccess:
 
 
 def access_to(url: Url, secrets: tuple[Secret, ...], context: Context, settings: NetSettings) -> WebAccess:
-    """The first of: a header ``Authorization``, the address, the environment and plugins, netrc.
+    """Return the credentials for ``url``: a header ``Authorization``, else the address, environment, plugins, netrc.
 
-    ``secrets`` are those that the address itself has in its query, to be masked like the others.
+    ``secrets`` are those in the query of the address itself; they are masked like the others.
     """
     origin = _origin(url)
     if is_overheard(origin, context.home):
@@ -259,5 +262,5 @@ def _credential(url: Url, origin: Origin, context: Context) -> Credential | None
 
 
 def secret_arguments(arguments: Mapping[str, str]) -> tuple[Secret, ...]:
-    """The values of a query that are credentials by their names: a server may repeat them."""
+    """Return the values of a query that are credentials by their names, since a server may repeat them."""
     return tuple(Secret(value) for name, value in arguments.items() if is_secret_argument(name))
