@@ -1,13 +1,9 @@
-"""Tokens for registries: one for each origin and scope, one request in flight for each, renewed on refusal.
+"""Authentication at registries: challenges, tokens, and the services that issue them.
 
-``WWW-Authenticate``, parsed: what a registry wants to see before it answers.
+There is one token for each origin and set of scopes, with one request in flight for each; a refused token is renewed.
 
-Where a registry may send us for a token.
-
-A realm gets the registry's credentials, and Docker Hub shows that it may lie on another host. So a registry
-names whom we trust; what it must not do is aim us, or our credentials, at somebody's inner network.
-
-What a registry, or whoever hands out its tokens, says in the body of a refusal.
+The realm of a challenge gets the registry's credentials, and may be on another host, as with Docker Hub. So a registry
+decides whom we trust. But it must not direct us, or our credentials, into a more private network than its own.
 """
 
 from __future__ import annotations
@@ -32,14 +28,14 @@ from getmodules.util.strict_json import StrictJsonError, array_of, loads, mappin
 from getmodules.util.values import field, replace, valueclass
 
 CLIENT_ID = "getmodules"
-#: What a token without ``expires_in`` is good for, by the specification of tokens.
+#: The lifetime of a token without ``expires_in``, by the specification.
 _DEFAULT_SECONDS = 60
-#: Renewed so long before its end: a request that is on its way must still find it valid.
+#: A token is renewed so long before its end, because it must still be valid when a request arrives.
 _MARGIN_SECONDS = 10
 _CHECKPOINT_SECONDS = 0.1
-#: A form cannot be taken along to another place as headers can be left behind.
+#: Redirects are refused for a form: unlike headers, it cannot be left out of the next request.
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-#: From a registry and a repository to the credential for it.
+#: Returns the credential for a registry and a repository.
 FindCredential = Callable[[Origin, str, Context], Credential | None]
 
 
@@ -61,7 +57,7 @@ class _Token:
 
 @valueclass(kw_only=False)
 class _ReceivedChallenge:
-    """What a registry has asked for, from which address, and what is to be hidden of it."""
+    """A challenge, the address of the registry that sent it, and the mask for our secrets in its text."""
 
     challenge: Challenge
     address: str | None
@@ -70,14 +66,14 @@ class _ReceivedChallenge:
 
 @valueclass(kw_only=False, frozen=False)
 class _TokenSlot:
-    """One key's token, and the lock of whoever is asking for it."""
+    """The token of one key, and a lock for its request."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     token: _Token | None = None
 
     @contextmanager
     def locked(self, context: Context) -> Iterator[None]:
-        """Who waits for another's request still has its own deadline, and can be cancelled."""
+        """Take the lock. A thread that waits for another's request keeps its own deadline, and can be cancelled."""
         while not self.lock.acquire(timeout=_CHECKPOINT_SECONDS):
             context.checkpoint()
         try:
@@ -87,25 +83,25 @@ class _TokenSlot:
 
 
 class Tokens:
-    """All that one client has been granted so far. Threads may share it."""
+    """The tokens of one client. Threads may share it."""
 
     def __init__(self, session: Session, find_credential: FindCredential) -> None:
         self._session = session
         self._find_credential = find_credential
         self._lock = threading.Lock()
         self._slots: dict[_TokenKey, _TokenSlot] = {}
-        #: What an origin asked for last: the next request can bring it along at once.
+        #: The last challenge of each origin, so that the next request can have a token at once.
         self._known: dict[Origin, _ReceivedChallenge] = {}
 
     def grant(self, registry: Origin, repository: str, actions: str, context: Context) -> Grant | None:
-        """What to send along with a first request: nothing, before the registry has asked for anything."""
+        """Return the grant for a first request, or ``None`` if the registry has not sent a challenge yet."""
         received = self._known.get(registry)
         return None if received is None else self._grant(received, registry, repository, actions, None, context)
 
     def answer_to(
         self, refusal: Answer, repository: str, actions: str, refused: Grant | None, context: Context
     ) -> Grant | None:
-        """The grant that a 401 asks for; ``None`` where there is nothing better than what was refused."""
+        """Return the grant that a 401 asks for, or ``None`` if there is none but the refused one."""
         registry = origin_of(refusal.url)
         challenge = choose_challenge(parse_challenges(refusal.headers.get("WWW-Authenticate", "")))
         if challenge is None:
@@ -144,7 +140,7 @@ class Tokens:
                 token = slot.token = self._ask(received, registry, scopes, credential, context)
         return replace(_grant(registry, _bearer(token)), anonymous=credential is None)
 
-    # ------------------------------------------------------------------------------------------ the realm
+    # ------------------------------------------------------------------------------------------ the token service
 
     def _ask(
         self,
@@ -163,7 +159,7 @@ class Tokens:
 
 
 def _scopes(challenge: Challenge, repository: str, actions: str) -> frozenset[str]:
-    """What we need, and what the registry says that we need; without a repository the registry alone knows."""
+    """Return the scopes that we need and those that the registry names; without a repository only the latter."""
     asked = challenge.parameters.get("scope", "").split()
     if not repository:
         return frozenset(asked)
@@ -172,7 +168,7 @@ def _scopes(challenge: Challenge, repository: str, actions: str) -> frozenset[st
 
 
 def _for_any_repository(challenge: Challenge) -> Challenge:
-    """What a registry will ask for next time: of the scopes, those that are of no repository."""
+    """Return the challenge without the scopes of repositories, as the registry may send it for another one."""
     scopes = challenge.parameters.get("scope", "").split()
     kept = " ".join(scope for scope in scopes if not scope.startswith("repository:"))
     return replace(challenge, parameters={**challenge.parameters, "scope": kept})
@@ -254,17 +250,17 @@ def _unusable(answer: Answer, why: str) -> AuthenticationError:
 
 
 def check_realm(realm: str, registry: Origin, address: str | None, mask: Mask = str) -> AddressCheck | None:
-    """Refuse a realm that may not be asked; else the check of the address that it means, where it needs one.
+    """Refuse an invalid realm; return the check for its network address, or ``None`` if it needs none.
 
-    ``address`` is the one under which the registry answered, ``None`` behind a proxy. ``mask`` hides
-    what the realm has of our own secrets, should it be shown.
+    ``address`` is the one at which the registry answered, ``None`` behind a proxy. ``mask`` hides our own secrets in
+    the realm, should it be shown.
     """
     shown = printable(redact(mask(realm)))
     try:
         url = check_url(realm.partition("?")[0])
     except AddressError as error:
         raise AuthenticationError(
-            # Not its message: that quotes a part of the realm, in which no secret would be known again.
+            # The message of that error is not used: it quotes a part of the realm, where secrets cannot be masked.
             f"the registry names a realm that cannot be used: {shown!r}",
             hint=error.hint,
         ) from None
@@ -298,14 +294,14 @@ _PARAMETER = re.compile(
 
 @valueclass(kw_only=False)
 class Challenge:
-    """One scheme, in lower case, with its parameters."""
+    """One scheme of ``WWW-Authenticate``, in lower case, with its parameters."""
 
     scheme: str
     parameters: Mapping[str, str]
 
 
 def parse_challenges(header: str) -> tuple[Challenge, ...]:
-    """The challenges of a header, in order; what makes no sense ends the list."""
+    """Return the challenges of a header, in order. The first error ends the list."""
     challenges: list[Challenge] = []
     text, at = header[:_LONGEST], 0
     while at < len(text):
@@ -324,7 +320,7 @@ def parse_challenges(header: str) -> tuple[Challenge, ...]:
 
 
 def choose_challenge(challenges: tuple[Challenge, ...]) -> Challenge | None:
-    """Bearer before Basic: a token that expires is the smaller loss."""
+    """Return a challenge for Bearer, or else for Basic: a stolen token that expires is the smaller loss."""
     for scheme in ("bearer", "basic"):
         for challenge in challenges:
             if challenge.scheme == scheme:
@@ -336,7 +332,7 @@ def choose_challenge(challenges: tuple[Challenge, ...]) -> Challenge | None:
 
 
 def explain_error(answer: Answer) -> str:
-    """The code and message of a registry's error body; whatever else it sent, shortened."""
+    """Return the codes and messages in the body of an error; of any other body, its shortened text."""
     text = answer.read_some(8_192)
     try:
         document = mapping(loads(text, "the error", 8_192), "the error")

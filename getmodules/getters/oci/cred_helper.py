@@ -1,9 +1,9 @@
-"""``docker-credential-<name>``: programs that keep credentials in a keychain, or make them on demand.
+"""Credential helpers, ``docker-credential-<name>``: programs that store credentials, or make them on demand.
 
-The protocol: one verb as the argument, the name of a server or a JSON object on standard input, a JSON object or
-a sentence about what is wrong on standard output. A secret never is an argument and never in a message.
+Their protocol: one verb as the argument, the name of a server or a JSON object on standard input, and a JSON object or
+an error message on standard output. A secret is never an argument, and never in a message of ours.
 
-Runs a credential helper: a small program with a short answer, which may hang, babble or leave children behind.
+A helper may hang, write without end or leave children behind, so its process has limits.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 
 PREFIX: Final = "docker-credential-"
-#: As a user name: the secret is an identity token.
+#: The user name beside an identity token.
 TOKEN_USER: Final = "<token>"
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
-#: Part of the protocol, word for word.
+#: The message for an unknown server; its text is a part of the protocol.
 _NOT_FOUND = b"credentials not found in native keychain"
 
 
 class Login(NamedTuple):
-    """What a helper keeps for one server."""
+    """The credential that a helper has for one server."""
 
     username: str
     secret: Secret
@@ -49,12 +49,14 @@ class Login(NamedTuple):
 
 
 class HelperAnswer(NamedTuple):
+    """The result of one run of a helper."""
+
     code: int
     output: bytes
     complaint: bytes
 
 
-#: (the command, its input, its environment); raises :class:`AuthenticationError` where there is no answer.
+#: Runs a helper: the command, its input, its environment. Raises :class:`AuthenticationError` without an answer.
 Run = Callable[[Sequence[str], bytes, Mapping[str, str]], HelperAnswer]
 
 
@@ -65,7 +67,7 @@ SECONDS: Final = 30.0
 OUTPUT_BYTES: Final = 64 * KIB
 _PIECE = 8 * KIB
 _TICK = 0.05
-#: How long output is waited for that a child of the helper keeps open after the helper itself has ended.
+#: How long to wait for output that a child of the helper keeps open after the helper has ended.
 _GRACE = 0.5
 
 
@@ -75,8 +77,7 @@ def run_helper(
     import subprocess
 
     what = f"the credential helper {os.path.basename(command[0])}"
-    # A session of its own: a prompt finds no terminal and fails, instead of waiting for nobody, and at the end
-    # there is one group to kill.
+    # In a session of its own the helper has no terminal to prompt at, and at the end there is one group to kill.
     apart = (
         {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
         if sys.platform == "win32"
@@ -101,7 +102,7 @@ def run_helper(
 
 
 class _PipeReader(threading.Thread):
-    """Collects what comes out of one pipe. It alone closes it: nobody may, while it reads."""
+    """Thread that reads one pipe. Only this thread closes the pipe, since no other may while it reads."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         super().__init__(daemon=True)
@@ -130,7 +131,7 @@ def _wait(process: Popen[bytes], readers: Sequence[_PipeReader], what: str, seco
             raise AuthenticationError(
                 f"{what} did not answer within {seconds:g} seconds", hint="does it ask for something on a screen?"
             )
-        # The end of the output comes with the end of the helper, and is noticed at once; the end alone is polled for.
+        # Mostly the output ends together with the helper, and a join notices that at once; otherwise poll.
         reading = next((reader for reader in readers if reader.is_alive()), None)
         if reading is not None:
             reading.join(_TICK)
@@ -146,7 +147,7 @@ def _wait(process: Popen[bytes], readers: Sequence[_PipeReader], what: str, seco
 
 
 class CredentialHelper:
-    """One helper; ``asked_for_by`` says for people which setting of which file names it."""
+    """One helper; ``asked_for_by`` is the file and the setting that names it, for people."""
 
     def __init__(self, name: str, asked_for_by: str, environ: Mapping[str, str], run: Run = run_helper) -> None:
         if not _NAME.fullmatch(name):
@@ -160,7 +161,7 @@ class CredentialHelper:
         self._run = run
 
     def get(self, servers: Iterable[str]) -> Login | None:
-        """What it keeps under the first of the names that it knows."""
+        """Return the credential under the first of these names that the helper knows, or ``None``."""
         for server in servers:
             answer = self._call("get", server.encode())
             if answer.code == 0:
@@ -179,10 +180,10 @@ class CredentialHelper:
             raise self._failure("store", answer, secrets=(secret,))
 
     def erase(self, servers: Iterable[str]) -> bool:
-        """Forget all of these names; whether there was any."""
+        """Erase all of these names, and return whether the helper knew any."""
         found = False
         for server in servers:
-            # Asked first, because what a helper says about erasing the unknown is different in each of them.
+            # Each helper answers in another way if it is to erase an unknown name, so ask for it first.
             if self.get((server,)) is not None:
                 answer = self._call("erase", server.encode())
                 if answer.code:
@@ -217,7 +218,7 @@ class CredentialHelper:
         return Login(username, Secret(secret)) if secret else None
 
     def _failure(self, verb: str, answer: HelperAnswer, secrets: Iterable[str]) -> AuthenticationError:
-        # By the protocol complaints go to standard output; an object there is an answer, and not for people.
+        # By the protocol, errors are on standard output. An object there is an answer, which must not be shown.
         said = b"" if answer.output.lstrip().startswith(b"{") else answer.output
         reason = printable(_without(secrets, b"\n".join((said, answer.complaint)).decode("utf-8", "replace")))
         return AuthenticationError(
@@ -231,7 +232,7 @@ def _says_not_found(answer: HelperAnswer) -> bool:
 
 
 def _secrets_in(output: bytes) -> tuple[str, ...]:
-    """The secret that a helper printed before it failed."""
+    """Return the secret that a helper printed before it failed."""
     try:
         document = mapping(loads(output, "", OUTPUT_BYTES), "")
         return (optional(document, "Secret", string, "") or "",)
@@ -240,7 +241,7 @@ def _secrets_in(output: bytes) -> tuple[str, ...]:
 
 
 def _without(secrets: Iterable[str], text: str) -> str:
-    """One line of ``text``, without the secrets in any form in which a program may show them."""
+    """Return ``text`` as one line, without the secrets in any encoding that a program may use."""
     for secret in filter(None, secrets):
         encoded = base64.b64encode(secret.encode()).decode()
         for form in (

@@ -1,12 +1,11 @@
-"""Logging in to a registry and out of it: into the place where docker, podman and oras look as well.
+"""Storing and erasing logins where docker, podman and oras look as well.
 
-That is the helper that the file names for the host, otherwise the file itself. Checking a login against its
-registry is the caller's part, before anything is stored.
+That is the helper that the credential file names for the host, or else the file itself. The caller checks a login at
+its registry before it is stored.
 
-Changes a credential file in place: all of the change or nothing of it, and nothing else in the file.
-
-Writers that are ours take turns (a lock beside the file, gone afterwards). Docker and podman know no lock: whether
-they came in between is looked at right before the rename, and then the change is made again on what they wrote.
+A credential file is changed atomically, and nothing else in it is changed. Our own processes use a lock beside the
+file, which is removed afterwards. Docker and podman have no lock: right before the rename we check whether the file has
+changed, and if so, make the change again on its new content.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from getmodules.util.strict_json import StrictJsonError, mapping, optional
 
 
 class DockerLogin:
-    """The one file that logins go to, with its helpers; ``auth_file`` is the one that the user named."""
+    """The file that logins are written to, and its helpers; ``auth_file`` is the one that the user named."""
 
     def __init__(self, environ: Mapping[str, str], *, auth_file: Path | None = None, run: Run = run_helper) -> None:
         self._environ = environ
@@ -51,7 +50,7 @@ class DockerLogin:
         self._run = run
 
     def store(self, registry: str, *, username: str, secret: Secret, identity: bool = False) -> str:
-        """Keep a login for ``registry`` (``host[:port]``), in place of any other; where it is now, for people.
+        """Store a login for ``registry`` (``host[:port]``), replacing any other; return its location, for people.
 
         An ``identity`` token needs no user name.
         """
@@ -62,12 +61,12 @@ class DockerLogin:
             rewrite(self._file, _setting(host, _entry(username, secret, identity)), private=True)
             return self._file.shown
         helper.store(names_in_helpers(host)[0], Login(TOKEN_USER if identity else username, secret))
-        # An empty entry is how docker remembers that its helper has one; it also removes what lay there in the clear.
+        # Docker writes an empty entry for a login in its helper; it also replaces one that was there in clear text.
         rewrite(self._file, _setting(host, {}), private=True)
         return f"{helper.program}, as {self._file.shown} says"
 
     def erase(self, registry: str) -> tuple[str, ...]:
-        """Forget ``registry``, in all its spellings; where it was known, for people. Keys with paths stay."""
+        """Erase ``registry``, in all its spellings; return the former locations, for people. Keys with paths stay."""
         host = _checked_host(registry)
         helper = self._helper(host)
         places = []
@@ -94,7 +93,7 @@ def _checked_host(registry: str) -> str:
 
 
 def check_login(username: str, secret: Secret, *, identity: bool = False) -> None:
-    """Whether they can be sent and stored at all."""
+    """Raise unless the login can be sent and stored."""
     if not secret.reveal():
         raise ConfigError("an empty password is no login", hint="is a variable not set?")
     if any("\ud800" <= character <= "\udfff" for character in f"{username}{secret.reveal()}"):
@@ -111,7 +110,7 @@ def check_login(username: str, secret: Secret, *, identity: bool = False) -> Non
 # ------------------------------------------------------------------------------------------------ changing a document
 
 
-#: Edits a document; whether that changed anything. It may be called again, with a fresher document.
+#: Edits a document, and returns whether it has changed. It may be called again, with a newer document.
 Change = Callable[[dict[str, Any]], bool]
 
 
@@ -169,12 +168,12 @@ _ATTEMPTS = 20
 
 
 def rewrite(file: AuthFile, change: Change, *, private: bool = False) -> bool:
-    """Apply ``change`` to ``file``, which is made where it does not exist; whether anything was written.
+    """Apply ``change`` to ``file``, which is created if need be; return whether it was written.
 
-    What is written is for its owner alone; with ``private``, a file that others may read is written for that.
+    The written file is readable by its owner only. With ``private``, it is also written if others could read it before.
     """
     first = read_document(file) or {}
-    # People who manage their dot files keep links there: the link stays, what it leads to is replaced.
+    # Users who manage their dot files have links there: the link stays, and its target is replaced.
     target = Path(os.path.realpath(file.path))
 
     def is_due(document: dict[str, Any]) -> bool:
@@ -203,7 +202,7 @@ def rewrite(file: AuthFile, change: Change, *, private: bool = False) -> bool:
 
 @contextmanager
 def _parent(directory: Path) -> Iterator[None]:
-    """``directory`` exists; what was missing of it is private, and goes again if nothing gets into it."""
+    """Create ``directory`` and its parents, private to the user; remove those that are empty afterwards."""
     missing = [path for path in (directory, *directory.parents) if not path.exists()]
     for path in reversed(missing):
         path.mkdir(0o700, exist_ok=True)
@@ -217,7 +216,7 @@ def _parent(directory: Path) -> Iterator[None]:
 
 @contextmanager
 def _lock_beside(target: Path, what: str) -> Iterator[bool]:
-    """Our turn to write; ``False`` where the file system has no locks, and others may believe the same."""
+    """Take the lock beside ``target``. Yield ``False`` if the file system has no locks, so that others may write."""
     path = target.with_name(f".{target.name}.getmodules-lock")
     expires = time.monotonic() + LOCK_SECONDS
     while True:
@@ -227,7 +226,7 @@ def _lock_beside(target: Path, what: str) -> Iterator[bool]:
             if lock is Lock.UNSUPPORTED:
                 yield False
                 return
-            # Whoever had it before us has removed the file: then this is a lock that the next one will not see.
+            # If its last owner has removed the file, we have locked one that others cannot see.
             if lock is Lock.HELD and _is_at(fd, path):
                 try:
                     yield True
@@ -256,7 +255,7 @@ def _is_at(fd: int, path: Path) -> bool:
 
 
 def _is_open(path: Path) -> bool:
-    """Whether others than its owner may read or write a file."""
+    """Return whether other users than its owner may read or write a file."""
     try:
         return os.name != "nt" and bool(os.stat(path).st_mode & 0o077)
     except (FileNotFoundError, NotADirectoryError):
@@ -272,7 +271,7 @@ def _identity(path: Path) -> tuple[int, int, int, int] | None:
 
 
 def _replace(target: Path, before: tuple[int, int, int, int] | None, data: bytes) -> bool:
-    """``False``: somebody else replaced ``target`` meanwhile."""
+    """Replace ``target``, and return ``True``; ``False`` if another program has changed it since ``before``."""
     new = target.with_name(f".{target.name}.getmodules-{os.urandom(8).hex()}")
     try:
         _write(new, target, data)
@@ -289,7 +288,7 @@ def _write(new: Path, target: Path, data: bytes) -> None:
     with durable.new_file(new, 0o600) as stream:
         if os.name != "nt":
             os.fchmod(stream.fileno(), 0o600)  # whatever the umask
-            # Root who logs in on somebody's behalf (sudo) must not take the file away from them.
+            # If root logs in for another user (sudo), the file must stay theirs.
             if os.geteuid() == 0 and target.exists():
                 status = target.stat()
                 os.fchown(stream.fileno(), status.st_uid, status.st_gid)
@@ -297,7 +296,7 @@ def _write(new: Path, target: Path, data: bytes) -> None:
 
 
 def _sweep(target: Path) -> None:
-    """Remove what a killed writer left: it holds secrets. With the lock in hand there is no living one."""
+    """Remove files with secrets that killed writers left. We have the lock, so no writer is running."""
     left = re.compile(rf"\.{re.escape(target.name)}\.getmodules-[0-9a-f]{{16}}")
     for name in os.listdir(target.parent):
         if left.fullmatch(name):

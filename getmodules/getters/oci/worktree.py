@@ -1,12 +1,11 @@
-"""What is published of a directory: in a git work tree what git tracks, elsewhere everything but ``.git``.
+"""The files of a directory that are published: in a git work tree the tracked ones, elsewhere all but ``.git``.
 
-Names come from git's index, contents from the work tree. ``.getmodulesignore`` takes away from both.
+Names are from git's index, contents from the work tree. ``.getmodulesignore`` leaves out files of both.
 
-git, asked about the work tree that a directory lies in: reading only, and alone with what it is told.
-
-Nothing of the caller's ``GIT_*`` reaches it (a hook sets them, and they name another repository). A repository may be
-anybody's, and its configuration names commands: no hook, monitor, filter, pager, prompt or transport runs, and no
-submodule is looked into. The user's own configuration is read, because ``safe.directory`` is there.
+git is only asked to read. It gets none of the caller's ``GIT_*`` variables: git sets them for hooks, and they name
+another repository. The repository may be from anybody, and its configuration can name commands: so no hook, monitor,
+filter, pager, prompt or transport is run, and no submodule is read. The user's own configuration is read, because
+``safe.directory`` is there.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def select(directory: Path, context: Context) -> PublishedFiles:
 
 
 def apart_from(target: Path, directory: Path, members: Iterable[Member], context: Context) -> tuple[Member, ...]:
-    """Without what lies in ``target``, which is written to: else it would be another package each time."""
+    """Return ``members`` without those in ``target``, which is written to: the package would change each time."""
     all_of_them = tuple(members)
     try:
         inside = os.path.relpath(os.path.realpath(target), os.path.realpath(directory)).replace(os.sep, "/")
@@ -98,7 +97,7 @@ def _ignore(directory: Path) -> Ignore:
 
 def _everything(directory: Path, ignore: Ignore, context: Context) -> list[Member]:
     def leave_out(path: str, is_directory: bool) -> bool:
-        # A work tree's or submodule's .git may be a file.
+        # The .git of a linked work tree or submodule is a file.
         is_git = path.rpartition("/")[2].lower() == ".git"
         return is_git or is_private(path, is_directory) or ignore.leaves_out(path, directory=is_directory)
 
@@ -128,7 +127,7 @@ def _tracked(directory: Path, git: WorktreeGit, ignore: Ignore, context: Context
 
 
 def _member(directory: Path, name: str) -> Member:
-    """A tracked file as it lies in the work tree: behind a link it is not what git tracks."""
+    """Return a tracked file of the work tree, not through a link, since git does not track what that leads to."""
     try:
         member = member_at(directory, name)
     except OSError as error:
@@ -167,19 +166,21 @@ _ALWAYS = (
 )
 _STATUS = ("status", "-z", "--porcelain", "--untracked-files=no", "--ignore-submodules=all", "--no-renames", ":/")
 _NO_FILTER = ("clean=", "smudge=", "process=", "required=false")
-#: Nobody has as many; they are switched off by arguments, of which a system takes only so many.
+#: More filters than in any real repository. Each is switched off by an argument, and the number of those is limited.
 _MOST_FILTERS = 100
 
 
 @valueclass(kw_only=False)
 class Revision:
-    """The commit that a clean work tree shows, and where its repository is, if that can be told."""
+    """The commit of a clean work tree, and the address of its repository, if that is known."""
 
     commit: str
     source: str | None
 
 
 class WorktreeGit:
+    """git in one work tree, to read only."""
+
     def __init__(self, program: str, directory: Path, context: Context) -> None:
         self._program = program
         self._directory = directory
@@ -187,7 +188,7 @@ class WorktreeGit:
 
     @classmethod
     def of(cls, directory: Path, context: Context) -> WorktreeGit | None:
-        """``None`` where no git is, or ``directory`` is in no work tree.
+        """Return git for the work tree around ``directory``, or ``None`` if there is no git, or no work tree.
 
         A work tree that git cannot read is an error: without git, what it does not track would be published too.
         """
@@ -218,7 +219,7 @@ class WorktreeGit:
         return None
 
     def tracked(self) -> Iterator[tuple[str, str]]:
-        """Mode and name of each entry of the index, below the directory."""
+        """Yield mode and name of each entry of the index, below the directory."""
         for line in self._lines("ls-files", "-z", "--cached", "--stage"):
             about, _, name = line.partition("\t")
             mode, _, stage = about.split(" ")
@@ -232,7 +233,7 @@ class WorktreeGit:
         return self._lines("ls-files", "-z", "--others", "--exclude-standard")
 
     def revision(self) -> Revision | None:
-        """``None`` where there is no commit yet, or something tracked differs from it, submodules aside."""
+        """Return the commit, or ``None`` without one, or if a tracked file differs; submodules are ignored."""
         head = self._run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         if head.returncode != 0 or not self._is_clean():
             return None
@@ -240,21 +241,21 @@ class WorktreeGit:
         return Revision(head.stdout.decode("ascii", "replace").strip(), public_source(origin))
 
     def _is_clean(self) -> bool:
-        """Whether all that is tracked is as committed; ``False`` also where that cannot be told safely.
+        """Return whether all tracked files are as committed; ``False`` also if that cannot be found out safely.
 
-        To compare a file that was touched, git runs the filters that the configuration names. Without them a file
-        that needs one counts as changed once it was touched: no revision then, rather than a command of the package.
+        To compare a file that was touched, git runs the filters that the configuration names. Without them, a touched
+        file that needs one counts as changed. Then there is no revision, but no command of the package was run.
         """
         names = self._lines("config", "-z", "--name-only", "--get-regexp", r"^filter\.", nothing_found=1)
         drivers = sorted({name.rpartition(".")[0] for name in names})
-        # git takes what precedes the first "=" for the name, so that such a driver would stay on.
+        # git takes the text before the first "=" for the name, so such a driver would not be switched off.
         if len(drivers) > _MOST_FILTERS or any("=" in driver for driver in drivers):
             return False
         off = [part for driver in drivers for setting in _NO_FILTER for part in ("-c", f"{driver}.{setting}")]
         return not any(self._lines(*_STATUS, options=off)) and not self._hides_changes()
 
     def _hides_changes(self) -> bool:
-        """Whether git was told not to look at a file: ``assume-unchanged``, or ``skip-worktree`` and it is there."""
+        """Return whether git ignores changes of a file: ``assume-unchanged``, or ``skip-worktree`` if it exists."""
         for line in self._lines("ls-files", "-v", "-z", "--cached"):
             flag, _, name = line.partition(" ")
             if flag.islower() or (flag == "S" and os.path.lexists(self._directory / name)):
@@ -296,18 +297,18 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
         **kept,
         "LC_ALL": "C",
         "GIT_OPTIONAL_LOCKS": "0",
-        # What is mounted into a work tree belongs to it, and is tracked or not as all the rest.
+        # A directory that is mounted into a work tree belongs to it, and may be tracked like all others.
         "GIT_DISCOVERY_ACROSS_FILESYSTEM": "1",
         "GIT_TERMINAL_PROMPT": "0",
-        # A partial clone fetches what it lacks, by a command of its configuration. The second is for git that does
-        # not know the first: no transport is allowed, whatever protocol.*.allow says.
+        # A partial clone fetches missing objects, perhaps by a command in its configuration. Old git does not know
+        # the first variable; the second one forbids all transports, whatever protocol.*.allow says.
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_ALLOW_PROTOCOL": "",
     }
 
 
 def _looks_like_a_work_tree(directory: Path) -> bool:
-    """Whether a ``.git`` is there or further up, also one whose target is gone; in a ``.git`` nothing is tracked."""
+    """Return whether there is a ``.git`` in or above ``directory``, even a dangling link; not so inside a ``.git``."""
     there = directory.resolve()
     return ".git" not in there.parts and any(os.path.lexists(each / ".git") for each in (there, *there.parents))
 
@@ -327,18 +328,18 @@ def _shown(directory: Path) -> str:
 # ------------------------------------------------------------------------------------------ the address of the source
 
 
-#: Forges whose addresses for git's own access are, with another scheme, their addresses on the web.
+#: Forges that have the same addresses for ssh and on the web, but for the scheme.
 _FORGES = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"})
 _SCP = re.compile(r"(?:(?P<user>[A-Za-z0-9._-]+)@)?(?P<host>[A-Za-z0-9.-]+):(?P<path>[^:].*)", re.ASCII)
 
 
 def public_source(origin: str) -> str | None:
-    """A remote's address as others may read it: no password, no token, and on the web where that is certain."""
+    """Return a remote's address for publication: without password or token, and as a web address if possible."""
     if not origin.isprintable():
         return None
     try:
         parts = urlsplit(origin)
-    except ValueError:  # brackets that hold no address
+    except ValueError:  # an invalid address in brackets
         return None
     if parts.scheme in ("http", "https") and parts.hostname:
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.removesuffix('.git')}"
