@@ -29,7 +29,7 @@ from getmodules.files.os_errors import translated
 from getmodules.getters.git.environment import connecting, environment
 from getmodules.getters.git.errors import SSHKEY, FailedCommand
 from getmodules.getters.git.host_check import CheckedHost, check_host
-from getmodules.getters.git.process import Done, Git, Patience, RunOptions
+from getmodules.getters.git.process import Done, Git, ProcessLimits, RunOptions
 from getmodules.getters.git.remote import TRANSPORTS, Remote
 from getmodules.getters.git.rewriting import leads_to_ssh, remote_url_settings, rewritten, with_own_login
 from getmodules.net.address_check import no_further_in
@@ -100,8 +100,8 @@ class Connection:
     def _offered(self) -> GitLogin:
         return self._login.otherwise or self._login
 
-    def patience(self, look: Callable[[], int] = int) -> Patience:
-        return Patience(look, self.silence_seconds)
+    def process_limits(self, measure: Callable[[], int] = int) -> ProcessLimits:
+        return ProcessLimits(measure, self.silence_seconds)
 
     def failed_command(self, what: str) -> FailedCommand:
         variable = TOKEN_PREFIX + variable_suffix(self.remote.origin) if self.remote.is_web else None

@@ -49,12 +49,12 @@ def git_error(said: str, command: FailedCommand) -> GetModulesError:
     """Return the error for a command that failed with the messages ``said``."""
     messages = parse_messages(said, command.what)
     if messages.missing is not None:
-        return no_program(command, messages.missing)
+        return missing_program(command, messages.missing)
     for row in _table():
         found = row.words.search(messages.here if row.said == "here" else messages.anywhere)
         if found is not None:
             return row.make(command, said, found)
-    return unknown(command, said)
+    return unknown_failure(command, said)
 
 
 _NO_SUCH_COMMIT: Final = r"not our ref|couldn't find remote ref|[Nn]o such ref|no matching remote head"
@@ -102,15 +102,15 @@ def _table() -> tuple[Row, ...]:
     spelled = "is the network there, and the host spelled right?"
     return (
         # This machine.
-        _here(odd_ssh, r"ssh variant '[^']*' does not support"),
-        _here(disk, r"No space left on device", r"Disk quota exceeded"),
-        _here(memory, r"attempting to allocate \d+ over limit"),
-        _here(ownership, r"dubious ownership", r"unsafe repository \("),
+        _here(unusable_ssh, r"ssh variant '[^']*' does not support"),
+        _here(disk_full, r"No space left on device", r"Disk quota exceeded"),
+        _here(out_of_memory, r"attempting to allocate \d+ over limit"),
+        _here(foreign_owner, r"dubious ownership", r"unsafe repository \("),
         _here(ssh_settings, r"^Bad owner or permissions on", r"Bad configuration option"),
         # The objects that arrived.
-        _anywhere(fsck, r"^error: object [0-9a-f]+: (?P<id>[A-Za-z0-9]+): "),
+        _anywhere(refused_object, r"^error: object [0-9a-f]+: (?P<id>[A-Za-z0-9]+): "),
         _anywhere(
-            corrupt,
+            corrupt_objects,
             # The server's own repository is broken, so trying again does not help.
             *(r"repository corruption on the remote", r"did not send all necessary objects"),
             *(r"pack has \d+ unresolved delta", r"pack is corrupted"),
@@ -122,24 +122,24 @@ def _table() -> tuple[Row, ...]:
             *(r"unable to look up", r"nodename nor servname", r"[Nn]o address associated"),
         ),
         _here(
-            other_host_key,
+            changed_host_key,
             *(r"^WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED", r"^Host key for .*has changed and"),
             *(r"^WARNING: REVOKED HOST KEY DETECTED", r"host key for .*was revoked"),
         ),
         _here(
-            host_key,
+            unknown_host_key,
             *(r"^Host key verification failed", r"^No \S+ host key is known", r"Cannot confirm a host key"),
         ),
         _here(
-            certificate,
+            untrusted_certificate,
             *(r"[Cc]ertificate", r"CERTIFICATE", r"self.signed", r"no alternative .*subject name"),
         ),
         _here(
-            status,
+            http_status,
             *(r"The requested URL returned error: (?P<status>\d{3})", r"HTTP code = (?P<code>\d{3})"),
         ),
         _here(
-            elsewhere,
+            forbidden_redirect,
             *(r"Protocol \"?\w+\"? (?:not supported|disabled|is disabled)", r"transport '[^']*' not allowed"),
             r"update url base from redirection",
         ),
@@ -216,7 +216,7 @@ def _table() -> tuple[Row, ...]:
             *(r"expected '?flush", r"expected ACK", r"invalid packet", r"expected 'packfile'", r"unable to access"),
         ),
         _here(
-            corrupt,
+            corrupt_objects,
             *(r"corrupt", r"inflate", r"index-pack", r"bad pack", r"unpack", r"unresolved delta", r"mismatch"),
             *(r"bad (?:object|shallow)", r"invalid object", r"missing (?:blob|tree)", r"fsck"),
         ),
@@ -240,7 +240,7 @@ def error_with(
 network_error = partial(error_with, NetworkError)
 
 
-def unknown(command: FailedCommand, said: str) -> GetModulesError:
+def unknown_failure(command: FailedCommand, said: str) -> GetModulesError:
     return FetchError(f"{command.what} failed: {detail(said) or 'it did not say why'}", part="unreadable")
 
 
@@ -253,7 +253,7 @@ _OPEN_KEY: Final = re.compile(r"^Permissions \d+ for .* are too open", re.MULTIL
 _OWNED_PLACE: Final = re.compile(r"ownership in repository at '(?P<new>.+)'|unsafe repository \('(?P<old>.+)' is owned")
 
 
-def no_program(command: FailedCommand, program: str) -> GetModulesError:
+def missing_program(command: FailedCommand, program: str) -> GetModulesError:
     """Return the error for a missing ``program``, which is ssh or the one that the user has configured instead."""
     if program in ("ssh", "ssh.exe"):
         return ToolMissingError(
@@ -266,13 +266,13 @@ def no_program(command: FailedCommand, program: str) -> GetModulesError:
     )
 
 
-odd_ssh = error_with(
+unusable_ssh = error_with(
     ToolMissingError,
     "the ssh program is not there, or is none that can do what the address wants",
     "GIT_SSH_COMMAND or git's core.sshCommand names it; if it takes the options of OpenSSH: "
     "git config --global ssh.variant ssh",
 )
-disk = error_with(
+disk_full = error_with(
     InstallError,
     "the disk is full",
     "free some space where the cache is; GETMODULES_CACHE_DIR names another place",
@@ -296,11 +296,11 @@ _unusable_sshkey = error_with(
 )
 
 
-def memory(command: FailedCommand, said: str, _: object) -> GetModulesError:
+def out_of_memory(command: FailedCommand, said: str, _: object) -> GetModulesError:
     return metadata_exceeded(f"{command.what}: one object wants more memory than git may have", GIB)
 
 
-def ownership(command: FailedCommand, said: str, _: object) -> GetModulesError:
+def foreign_owner(command: FailedCommand, said: str, _: object) -> GetModulesError:
     found = _OWNED_PLACE.search(said)
     place = next(filter(None, found.groups()), "") if found is not None else ""
     remedy = (
@@ -321,22 +321,22 @@ def ownership(command: FailedCommand, said: str, _: object) -> GetModulesError:
 
 
 _FINGERPRINT: Final = re.compile(r"^(?:SHA256|MD5):[\w+/=:]+", re.MULTILINE)
-host_key = error_with(
+unknown_host_key = error_with(
     NetworkError,
     "the server's host key is not known",
     "compare its fingerprint with the published one, then add it to ~/.ssh/known_hosts",
     "certificate",
 )
-certificate = error_with(
+untrusted_certificate = error_with(
     NetworkError,
     "the server's certificate cannot be trusted",
     "for a private authority: --ca-file FILE, or SSL_CERT_FILE",
     "certificate",
 )
-elsewhere = error_with(UnsafeContentError, "it was sent where it must not go", part="elsewhere")
+forbidden_redirect = error_with(UnsafeContentError, "it was sent where it must not go", part="elsewhere")
 
 
-def other_host_key(command: FailedCommand, said: str, _: object) -> GetModulesError:
+def changed_host_key(command: FailedCommand, said: str, _: object) -> GetModulesError:
     found = _FINGERPRINT.search(said)
     shown = f" (it is {found[0]})" if found is not None else ""
     return NetworkError(
@@ -388,10 +388,10 @@ no_commit = error_with(
     "the repository has no such commit or ref",
     "was it pushed, and not removed since? A fork may have what the repository has not",
 )
-corrupt = error_with(CorruptArchiveError, "what arrived is broken")
+corrupt_objects = error_with(CorruptArchiveError, "what arrived is broken")
 
 
-def status(command: FailedCommand, said: str, found: re.Match[str]) -> GetModulesError:
+def http_status(command: FailedCommand, said: str, found: re.Match[str]) -> GetModulesError:
     code = int(found["status"] or found["code"])
     text = f"{command.what}: the server answered {code} ({detail(said)})"
     if code == 401:
@@ -435,7 +435,7 @@ _HOSTILE: Final = {
 }
 
 
-def fsck(command: FailedCommand, said: str, found: re.Match[str]) -> GetModulesError:
+def refused_object(command: FailedCommand, said: str, found: re.Match[str]) -> GetModulesError:
     part = _HOSTILE.get(found["id"])
     if part is not None:
         return UnsafeContentError(f"{command.what}: git refuses what arrived ({detail(said)})", part=part)

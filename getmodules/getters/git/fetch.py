@@ -31,7 +31,7 @@ _BESIDE: Final = "beside"
 _BLOBS_ONLY: Final = (("fetch.negotiationAlgorithm", "noop"),)
 
 
-class Aim(NamedTuple):
+class WantedCommit(NamedTuple):
     """The commit to fetch, and what helps if the server gives no commits by their ids."""
 
     commit: str
@@ -51,12 +51,12 @@ class Budget:
     def begin(self, store: Store) -> None:
         self._before = store.bytes()
 
-    def look(self, store: Store) -> int:
+    def measure(self, store: Store) -> int:
         """Return how much ``store`` has grown since :meth:`begin`; raise if that is too much."""
-        brought = store.bytes() - self._before
-        if self._spent + brought > self._limits.download_bytes:
+        fetched = store.bytes() - self._before
+        if self._spent + fetched > self._limits.download_bytes:
             raise self._limits.exceeded("download_bytes", "what git fetches")
-        return brought
+        return fetched
 
     def end(self, store: Store) -> None:
         self._spent += max(0, store.bytes() - self._before)
@@ -70,35 +70,35 @@ class Fetcher:
         self._connection = connection
         self._budget = budget
 
-    def by_commit(self, store: Store, aim: Aim) -> bool:
-        """Fetch ``aim.commit``, by its id or its ref. Return ``False`` if only the whole history will do."""
-        shallow = ("--depth", str(aim.depth))
-        done = self._fetch(store, shallow, (f"+{aim.commit}:{REFS}/{aim.commit}",))
+    def by_commit(self, store: Store, wanted: WantedCommit) -> bool:
+        """Fetch ``wanted.commit``, by its id or its ref. Return ``False`` if only the whole history will do."""
+        shallow = ("--depth", str(wanted.depth))
+        done = self._fetch(store, shallow, (f"+{wanted.commit}:{REFS}/{wanted.commit}",))
         if done.code == 0:
-            store.mark_complete(aim.commit, self._connection.kind)
+            store.mark_complete(wanted.commit, self._connection.kind)
             return True
         if _OTHER_HASH.search(done.said) or not refuses_commit(done.said):
-            raise self._failed(done, aim)
-        if aim.ref is not None:
-            done = self._fetch(store, shallow, (f"+{aim.ref}:{REFS}/{_WANTED_REF}",))
-            if done.code == 0 and self._leads_to(store, aim.commit):
-                store.mark_complete(aim.commit, self._connection.kind)
+            raise self._failed(done, wanted)
+        if wanted.ref is not None:
+            done = self._fetch(store, shallow, (f"+{wanted.ref}:{REFS}/{_WANTED_REF}",))
+            if done.code == 0 and self._leads_to(store, wanted.commit):
+                store.mark_complete(wanted.commit, self._connection.kind)
                 return True
             if done.code != 0 and not (refuses_commit(done.said) or knows_no_commit(done.said)):
-                raise self._failed(done, aim)
+                raise self._failed(done, wanted)
         return False
 
-    def history(self, store: Store, aim: Aim) -> None:
+    def history(self, store: Store, wanted: WantedCommit) -> None:
         """Fetch all branches and tags with their history, which must contain the commit."""
         refspecs = [f"+refs/heads/*:{REFS}/heads/*", f"+refs/tags/*:{REFS}/tags/*"]
-        if aim.ref is not None and not aim.ref.startswith(("refs/heads/", "refs/tags/")):
-            refspecs.append(f"+{aim.ref}:{REFS}/{_WANTED_REF}")
+        if wanted.ref is not None and not wanted.ref.startswith(("refs/heads/", "refs/tags/")):
+            refspecs.append(f"+{wanted.ref}:{REFS}/{_WANTED_REF}")
         done = self._fetch(store, (), refspecs)
         if done.code != 0:
-            raise self._failed(done, aim)
-        if not self._has(store, aim.commit):
-            raise self.no_commit(aim.commit) if store.bytes() else self._nothing(aim.commit)
-        store.mark_complete(aim.commit, self._connection.kind)
+            raise self._failed(done, wanted)
+        if not self._has(store, wanted.commit):
+            raise self.no_commit(wanted.commit) if store.bytes() else self._nothing(wanted.commit)
+        store.mark_complete(wanted.commit, self._connection.kind)
 
     def commits(self, store: Store, refs: Refs, short: str) -> None:
         """Fetch the commits of all branches and tags, and of other refs to which ``short`` may lead.
@@ -156,8 +156,8 @@ class Fetcher:
             hint=f"write all {digits} digits; a submodule has the kind of hash that the repository around it has",
         )
 
-    def _lost(self, aim: Aim) -> CorruptArchiveError:
-        return CorruptArchiveError(f"{self._connection.remote.shown} names {aim.commit} itself, and cannot read it")
+    def _lost(self, wanted: WantedCommit) -> CorruptArchiveError:
+        return CorruptArchiveError(f"{self._connection.remote.shown} names {wanted.commit} itself, and cannot read it")
 
     # --------------------------------------------------------------------------------------------- running git
 
@@ -187,19 +187,19 @@ class Fetcher:
                 store.path,
                 more,
                 given=given,
-                patience=self._connection.patience(lambda: self._budget.look(store)),
+                limits=self._connection.process_limits(lambda: self._budget.measure(store)),
                 on_line=FetchProgress(self._git.context).read_line,
             )
         finally:
             self._budget.end(store)
             store.for_reading()
 
-    def _failed(self, done: Done, aim: Aim | None) -> GetModulesError:
-        if aim is not None and _OTHER_HASH.search(done.said):
-            return self._other_hash(aim.commit)
-        if aim is not None and knows_no_commit(done.said):
+    def _failed(self, done: Done, wanted: WantedCommit | None) -> GetModulesError:
+        if wanted is not None and _OTHER_HASH.search(done.said):
+            return self._other_hash(wanted.commit)
+        if wanted is not None and knows_no_commit(done.said):
             # The server has just named this commit itself. If it cannot give it, its repository is broken.
-            return self.no_commit(aim.commit) if aim.ref is None else self._lost(aim)
+            return self.no_commit(wanted.commit) if wanted.ref is None else self._lost(wanted)
         self._git.check_version(self._connection.environment(self._connection.directory))
         return git_error(done.said, self._connection.failed_command("git fetch from"))
 

@@ -73,7 +73,7 @@ def refs_of(remote: Remote, context: Context) -> Refs:
 def _list(remote: Remote, git: Git) -> Refs:
     with _lookup_directory(remote, git.context) as directory, connected(remote, git, directory) as connection:
         asked = ["ls-remote", "--symref", "--end-of-options", REMOTE]
-        done = connection.run(git, asked, directory, _ALL_AT_ONCE, patience=connection.patience())
+        done = connection.run(git, asked, directory, _ALL_AT_ONCE, limits=connection.process_limits())
         if done.code != 0:
             git.check_version(connection.environment(directory))
             raise git_error(done.said, connection.failed_command("git ls-remote of"))

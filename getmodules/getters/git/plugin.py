@@ -21,7 +21,7 @@ from getmodules.util.redact import printable
 from getmodules.util.values import replace
 
 if TYPE_CHECKING:
-    from getmodules.getters.git.fetch import Aim
+    from getmodules.getters.git.fetch import WantedCommit
     from getmodules.getters.git.remote import Remote
 
 
@@ -34,7 +34,7 @@ class _FetchRequest(NamedTuple):
     """The remote and the commit to fetch from it, with the parts of an address that its pin leaves out."""
 
     remote: Remote
-    aim: Aim
+    wanted: WantedCommit
 
 
 class GitGetter:
@@ -69,14 +69,14 @@ class GitGetter:
         return (Demand(gate=Gate.PIN, check="commit", value=commit, by="the address"),) if commit else ()
 
     def resolve(self, package: PackageAddress, context: Context) -> Pin:
-        from getmodules.getters.git.fetch import Aim
+        from getmodules.getters.git.fetch import WantedCommit
         from getmodules.getters.git.locate import locate
         from getmodules.getters.git.remote import Remote
 
         remote = Remote.of(package)
         commit, ref = locate(remote, package.arguments.get("ref"), context)
         pinned = _pinned(package, remote, commit)
-        request = _FetchRequest(remote, Aim(commit, ref, _depth(package)))
+        request = _FetchRequest(remote, WantedCommit(commit, ref, _depth(package)))
         context.once(_key(pinned), lambda: request)
         return Pin(package=pinned, id=commit, digests={"commit": commit})
 
@@ -88,7 +88,7 @@ class GitGetter:
         return refs_of(Remote.of(package), context).tags()
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Members:
-        from getmodules.getters.git.fetch import Aim, Budget
+        from getmodules.getters.git.fetch import Budget, WantedCommit
         from getmodules.getters.git.process import Git
         from getmodules.getters.git.remote import Remote
         from getmodules.getters.git.repository import RepositoryMembers, RepositoryPackage, Tools
@@ -97,12 +97,13 @@ class GitGetter:
         assert pin.id is not None  # resolve gives one
         commit = pin.id
         # A pin may be from an earlier run. Then nothing was resolved in this one, and the pin's own address must do.
-        remote, aim = context.once(
-            _key(pin.package), lambda: _FetchRequest(Remote.of(pin.package), Aim(commit, None, _depth(pin.package)))
+        remote, wanted = context.once(
+            _key(pin.package),
+            lambda: _FetchRequest(Remote.of(pin.package), WantedCommit(commit, None, _depth(pin.package))),
         )
         git = Git(context)
         tools = Tools(git, Budget(context.limits), "submodules" not in pin.package.arguments)
-        package = RepositoryPackage(remote, aim, PathSelection.of(want.subdir for want in wants), tools)
+        package = RepositoryPackage(remote, wanted, PathSelection.of(want.subdir for want in wants), tools)
         package.open()
         return Members(RepositoryMembers(package, tools), digests={"commit": commit, "tree": package.tree})
 

@@ -47,11 +47,11 @@ class Done(NamedTuple):
     said: str
 
 
-class Patience(NamedTuple):
+class ProcessLimits(NamedTuple):
     """The limits of a process besides the operation's deadline."""
 
     #: Called now and then. Returns how much the process has fetched; raises if that is too much.
-    look: Callable[[], int]
+    measure: Callable[[], int]
     silence_seconds: float
 
 
@@ -59,7 +59,7 @@ class RunOptions(TypedDict, total=False):
     """The optional arguments of a run."""
 
     given: bytes | None
-    patience: Patience | None
+    limits: ProcessLimits | None
     on_line: Callable[[str], None] | None
 
 
@@ -79,13 +79,13 @@ class Git:
         environ: Mapping[str, str],
         *,
         given: bytes | None = None,
-        patience: Patience | None = None,
+        limits: ProcessLimits | None = None,
         on_line: Callable[[str], None] | None = None,
     ) -> Done:
         """Run git to its end, and return the result of a failure as well. Too much output is an error."""
         self.context.checkpoint()
         process = self.start(arguments, environ, talks=given is not None)
-        return collect(process, self.context, given=given or b"", patience=patience, on_line=on_line)
+        return collect(process, self.context, given=given or b"", limits=limits, on_line=on_line)
 
     def start(self, arguments: Sequence[str], environ: Mapping[str, str], *, talks: bool) -> Popen[bytes]:
         """Start git. The caller must end the process with :func:`getmodules.util.processes.kill`."""
@@ -198,7 +198,7 @@ def collect(
     context: Context,
     *,
     given: bytes = b"",
-    patience: Patience | None = None,
+    limits: ProcessLimits | None = None,
     on_line: Callable[[str], None] | None = None,
 ) -> Done:
     """Wait for ``process`` and return its result. ``on_line`` gets each line of its error output, in this thread."""
@@ -211,7 +211,7 @@ def collect(
             threading.Thread(target=_pump, args=(stream, is_output, pieces), daemon=True).start()
         if process.stdin is not None:
             feed(process, given)
-        watch = _Watch(context, patience)
+        watch = _Watch(context, limits)
         still_open, ended_at = 2, 0.0
         while still_open:
             watch.check()
@@ -235,8 +235,8 @@ def collect(
         while process.poll() is None:  # git has closed its output, and may still run
             watch.check()
             pause(process, _TICK)
-        if patience is not None:
-            patience.look()
+        if limits is not None:
+            limits.measure()
         return Done(process.returncode, bytes(output), said.text())
     finally:
         kill(process)
@@ -245,10 +245,10 @@ def collect(
 class _Watch:
     """The checks while a process runs: the deadline, its limits, and its silence."""
 
-    def __init__(self, context: Context, patience: Patience | None) -> None:
+    def __init__(self, context: Context, limits: ProcessLimits | None) -> None:
         self._context = context
-        self._patience = patience
-        self._brought = 0
+        self._limits = limits
+        self._fetched = 0
         self._active = self._looked = time.monotonic()
 
     def active(self) -> None:
@@ -257,15 +257,15 @@ class _Watch:
     def check(self) -> None:
         self._context.checkpoint()
         now = time.monotonic()
-        if self._patience is None or now - self._looked < _TICK:
+        if self._limits is None or now - self._looked < _TICK:
             return
         self._looked = now
-        brought = self._patience.look()
-        if brought != self._brought:
-            self._brought, self._active = brought, now
-        if now - self._active > self._patience.silence_seconds:
+        fetched = self._limits.measure()
+        if fetched != self._fetched:
+            self._fetched, self._active = fetched, now
+        if now - self._active > self._limits.silence_seconds:
             raise NetworkError(
-                f"git had nothing to say for {self._patience.silence_seconds:g} seconds",
+                f"git had nothing to say for {self._limits.silence_seconds:g} seconds",
                 part="timeout",
                 hint="is the server in trouble, or a firewall in the way?",
             )

@@ -16,7 +16,7 @@ from getmodules.api.model import Kind, Member
 from getmodules.api.ports import Context
 from getmodules.errors import CorruptArchiveError, InstallError, LimitExceededError, NotFoundError, UnsafeContentError
 from getmodules.getters.git.connection import connected, sweep_keys
-from getmodules.getters.git.fetch import Aim, Budget, Fetcher
+from getmodules.getters.git.fetch import Budget, Fetcher, WantedCommit
 from getmodules.getters.git.host_check import too_far_in
 from getmodules.getters.git.locate import workshop_key
 from getmodules.getters.git.objects import MISSING, WHOLE_BYTES, Mode, Objects, ObjectStream, tree_of
@@ -50,9 +50,9 @@ class Tools:
 class RepositoryPackage:
     """One commit of a repository. It has the workshop from :meth:`open` to :meth:`close`."""
 
-    def __init__(self, remote: Remote, aim: Aim, selection: PathSelection, tools: Tools) -> None:
+    def __init__(self, remote: Remote, wanted: WantedCommit, selection: PathSelection, tools: Tools) -> None:
         self.remote = remote
-        self.aim = aim
+        self.wanted = wanted
         self.selection = selection
         self.tree = ""
         self.entries: Sequence[RepositoryEntry] = ()
@@ -102,7 +102,7 @@ class RepositoryPackage:
         """Return the tools for a submodule, which must not be in a more private network than this repository."""
         if remote.origin == self.remote.origin or self.remote.scheme == "file":
             return self._tools
-        check = no_further_in(self.store.network_kind(self.aim.commit), partial(too_far_in, printable(link.path)))
+        check = no_further_in(self.store.network_kind(self.wanted.commit), partial(too_far_in, printable(link.path)))
         return replace(self._tools, git=Git(replace(self._tools.git.context, check_address=check)))
 
     def gitlinks(self) -> list[RepositoryEntry]:
@@ -129,7 +129,7 @@ class RepositoryPackage:
 
     def _open_store(self) -> None:
         for store in self._usable():
-            if not store.is_complete(self.aim.commit):
+            if not store.is_complete(self.wanted.commit):
                 continue
             try:
                 self._read_from(store)
@@ -163,10 +163,10 @@ class RepositoryPackage:
         git, context = self._tools.git, self._tools.git.context
         with connected(self.remote, git, self._directory) as connection:
             fetcher = Fetcher(git, connection, self._tools.budget)
-            if not self._renewing(store, lambda: fetcher.by_commit(store, self.aim)):
+            if not self._renewing(store, lambda: fetcher.by_commit(store, self.wanted)):
                 store = full = self._a_store(Extent.HISTORY)
                 store.prepare()
-                self._renewing(full, lambda: fetcher.history(full, self.aim))
+                self._renewing(full, lambda: fetcher.history(full, self.wanted))
                 context.notice("the server gives no single commits, so the whole history was fetched")
         self._read_from(store)
 
@@ -185,12 +185,12 @@ class RepositoryPackage:
     def _read_from(self, store: Store) -> None:
         self._store = store
         self._objects = objects = Objects(store, self._tools.git)
-        kind, commit = objects.kind_of(self.aim.commit)
+        kind, commit = objects.kind_of(self.wanted.commit)
         if kind == MISSING:
-            raise CorruptArchiveError(f"the commit {self.aim.commit} is not where it was put")
+            raise CorruptArchiveError(f"the commit {self.wanted.commit} is not where it was put")
         if kind != "commit":
             raise NotFoundError(
-                f"{self.aim.commit} in {self.remote.shown} is a {kind}, not a commit",
+                f"{self.wanted.commit} in {self.remote.shown} is a {kind}, not a commit",
                 hint="name a branch, a commit, or a tag that leads to one",
             )
         self.tree = tree_of(commit)
@@ -210,7 +210,7 @@ class RepositoryPackage:
             if not fetcher.blobs(store, lacking):
                 whole = self._a_store(Extent.TIP)
                 whole.prepare()
-                if fetcher.by_commit(whole, self.aim):
+                if fetcher.by_commit(whole, self.wanted):
                     self._release()
                     self._store, self._objects = whole, Objects(whole, git)
 
@@ -228,7 +228,7 @@ class RepositoryPackage:
                 yield entry.id
 
     def _a_store(self, kind: Extent) -> Store:
-        return Store(self._directory, kind, len(self.aim.commit))
+        return Store(self._directory, kind, len(self.wanted.commit))
 
     def _release(self) -> None:
         objects, self._objects = self._objects, None
@@ -292,7 +292,7 @@ class RepositoryMembers:
             )
         remote = modules.remote(link.path, parent.remote)
         package = RepositoryPackage(
-            remote, Aim(link.id), parent.selection.relative_to(link.path), parent.tools_for(link, remote)
+            remote, WantedCommit(link.id), parent.selection.relative_to(link.path), parent.tools_for(link, remote)
         )
         try:
             package.open()

@@ -11,7 +11,7 @@ import pytest
 
 from getmodules import CorruptArchiveError, InstallError, NotFoundError
 from getmodules.addresses.url import check_url
-from getmodules.getters.git.fetch import Aim, Budget, Fetcher
+from getmodules.getters.git.fetch import Budget, Fetcher, WantedCommit
 from getmodules.getters.git.objects import Objects
 from getmodules.getters.git.remote import Remote
 from getmodules.getters.git.repository import RepositoryPackage, Tools
@@ -35,7 +35,7 @@ def opened(repository: Repository, commit: str, *subdirs: str, **more: Any) -> I
     git = a_git(repository.path.parent / "workshop", **more)
     remote = Remote(check_url(f"file://{repository.path}"))
     tools = Tools(git, Budget(git.context.limits), with_submodules=True)
-    package = RepositoryPackage(remote, Aim(commit), PathSelection.of(subdirs or ("",)), tools)
+    package = RepositoryPackage(remote, WantedCommit(commit), PathSelection.of(subdirs or ("",)), tools)
     package.open()
     try:
         yield package
@@ -117,11 +117,11 @@ def test_where_there_is_no_space_another_workshop_is_asked_for(
     commit = repository.commit_files(FILES)
     fetch, failed = Fetcher.by_commit, list[InstallError]()
 
-    def by_commit(self: Fetcher, store: Store, aim: Aim) -> bool:
+    def by_commit(self: Fetcher, store: Store, wanted: WantedCommit) -> bool:
         if not failed:
             failed.append(InstallError("it cannot be written", part=part))
             raise failed[0]
-        return fetch(self, store, aim)
+        return fetch(self, store, wanted)
 
     monkeypatch.setattr(Fetcher, "by_commit", by_commit)
     for room in rooms:
@@ -192,4 +192,8 @@ def test_the_workshop_is_free_again_after_a_failure(repository: Repository) -> N
     tools = Tools(git, Budget(git.context.limits), with_submodules=True)
     remote = Remote(check_url(f"file://{repository.path}"))
     for _ in range(2):  # a second one would wait for ever
-        refusal(NotFoundError, "not-found", RepositoryPackage(remote, Aim("12" * 20), PathSelection(("",)), tools).open)
+        refusal(
+            NotFoundError,
+            "not-found",
+            RepositoryPackage(remote, WantedCommit("12" * 20), PathSelection(("",)), tools).open,
+        )
