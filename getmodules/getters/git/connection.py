@@ -323,6 +323,7 @@ def we_follow_redirects(remote: Remote, context: Context) -> bool:
 
 
 def was_redirected(said: str) -> bool:
+    """Return whether git stopped at a redirect that it was not allowed to follow."""
     return _REDIRECTED.search(said) is not None
 
 

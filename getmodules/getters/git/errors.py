@@ -67,20 +67,27 @@ _KNOWS_NO_COMMIT: Final = re.compile(_NO_SUCH_COMMIT)
 
 
 def refuses_commit(said: str) -> bool:
+    """Return whether the server gives no single commits."""
     return _REFUSES_COMMIT.search(said) is not None
 
 
 def knows_no_commit(said: str) -> bool:
+    """Return whether the server does not have the commit or ref."""
     return _KNOWS_NO_COMMIT.search(said) is not None
 
 
-# --------------------------------------------------------------------------------------- which words mean which error
+# --------------------------------------------------------------------------------------- the table of messages
 
 
+#: Makes an error of the failed command, its messages, and the match of the row's words.
 MakeError = Callable[[FailedCommand, str, "re.Match[str]"], GetModulesError]
+
+_SPELLED: Final = "is the network there, and the host spelled right?"
 
 
 class Row(NamedTuple):
+    """Words that messages may have, and the function that makes the error for them."""
+
     #: ``here``: only a program on this machine can know it, and a server's words about it do not count.
     #: ``anywhere``: it is about the repository, and servers may say it as well.
     said: Literal["here", "anywhere"]
@@ -99,15 +106,28 @@ def _anywhere(make: MakeError, *words: str) -> Row:
 @cache
 def _table() -> tuple[Row, ...]:
     """Return the rows in the order in which they are tried: a cause comes before its consequences."""
-    spelled = "is the network there, and the host spelled right?"
     return (
-        # This machine.
+        *_rows_of_this_machine(),
+        *_rows_of_refused_objects(),
+        *_rows_of_connecting(),
+        *_rows_of_timeouts(),
+        *_rows_of_the_repository(),
+        *_rows_of_broken_connections(),
+    )
+
+
+def _rows_of_this_machine() -> tuple[Row, ...]:
+    return (
         _here(unusable_ssh, r"ssh variant '[^']*' does not support"),
         _here(disk_full, r"No space left on device", r"Disk quota exceeded"),
         _here(out_of_memory, r"attempting to allocate \d+ over limit"),
         _here(foreign_owner, r"dubious ownership", r"unsafe repository \("),
         _here(ssh_settings, r"^Bad owner or permissions on", r"Bad configuration option"),
-        # The objects that arrived.
+    )
+
+
+def _rows_of_refused_objects() -> tuple[Row, ...]:
+    return (
         _anywhere(refused_object, r"^error: object [0-9a-f]+: (?P<id>[A-Za-z0-9]+): "),
         _anywhere(
             corrupt_objects,
@@ -115,9 +135,14 @@ def _table() -> tuple[Row, ...]:
             *(r"repository corruption on the remote", r"did not send all necessary objects"),
             *(r"pack has \d+ unresolved delta", r"pack is corrupted"),
         ),
-        # The connection.
+    )
+
+
+def _rows_of_connecting() -> tuple[Row, ...]:
+    """The messages about the connection and the login."""
+    return (
         _here(
-            network_error("the host is not known", spelled),
+            network_error("the host is not known", _SPELLED),
             *(r"[Cc]ould not resolve (?:host|proxy)", r"[Nn]ame or service not known", r"name resolution"),
             *(r"unable to look up", r"nodename nor servname", r"[Nn]o address associated"),
         ),
@@ -144,13 +169,17 @@ def _table() -> tuple[Row, ...]:
             r"update url base from redirection",
         ),
         _here(network_error("it was sent on without arriving anywhere"), r"Maximum \(?\d+\)? redirects"),
-        # Authentication.
         _anywhere(
             authentication,
             *(r"Authentication failed", r"could not read (?:Username|Password)", r"terminal prompts disabled"),
             *(r"Permission denied \(", r"Too many authentication failures", r"No supported authentication methods"),
         ),
-        # Timeouts. Only the first of them depends on our own limit.
+    )
+
+
+def _rows_of_timeouts() -> tuple[Row, ...]:
+    """The messages about timeouts and refused connections. Only the first one is about a limit of ours."""
+    return (
         _here(
             network_error(
                 "the server is too slow", "allow more time with --limit seconds=N, or try again later", "timeout"
@@ -166,11 +195,16 @@ def _table() -> tuple[Row, ...]:
             *(r"[Tt]imed out", r"\b[Tt]imeout\b"),
         ),
         _here(
-            network_error("the connection was refused", spelled),
+            network_error("the connection was refused", _SPELLED),
             *(r"[Cc]onnection refused", r"[Ff]ailed to connect", r"[Cc]ouldn't connect"),
             *(r"unable to connect to", r"[Nn]o route to host", r"[Nn]etwork is unreachable"),
         ),
-        # The repository, in the words of git and of the forges' own front ends.
+    )
+
+
+def _rows_of_the_repository() -> tuple[Row, ...]:
+    """The messages about the repository, from git and from the forges' own front ends."""
+    return (
         _anywhere(
             forbidden,
             *(r"[Yy]ou are not allowed to (?:access|download)", r"SAML SSO", r"^ERROR: Permission to .*denied to"),
@@ -181,7 +215,7 @@ def _table() -> tuple[Row, ...]:
             *(r"repository not exported", r"access denied or", r"not valid: is this a git repo"),
             *(r"no such (?:project|repository)", r"project you were looking for"),
             *(r"[Rr]epository (?:either )?does not exist", r"[Cc]annot find repository"),
-            *(r"DENIED by fallthru", r"mis-spelled the reponame", r"TF401019", r"[Pp]roject not found"),
+            *(r"DENIED by fallthru", r"mis-_SPELLED the reponame", r"TF401019", r"[Pp]roject not found"),
         ),
         _anywhere(
             rate_limited,
@@ -189,7 +223,11 @@ def _table() -> tuple[Row, ...]:
             *(r"[Tt]oo many requests", r"requested too many times"),
         ),
         _anywhere(no_commit, _NO_SUCH_COMMIT),
-        # Broken connections.
+    )
+
+
+def _rows_of_broken_connections() -> tuple[Row, ...]:
+    return (
         _here(
             network_error(
                 "the server's ssh and the one here have no way in common",

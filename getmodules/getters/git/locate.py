@@ -41,6 +41,7 @@ class Located(NamedTuple):
 
 
 def workshop_key(remote: Remote) -> str:
+    """Return the key of the workshop for a repository."""
     return f"git {remote.location}"
 
 

@@ -52,6 +52,7 @@ def _has_login(remote: Remote) -> bool:
 
 
 def leads_to_ssh(remote: Remote, git: Git, directory: Path) -> bool:
+    """Return whether git will use ssh for ``remote``, perhaps by a rule."""
     if remote.scheme in _SSH:
         return True
     scheme, separator, _ = rewritten(remote, git, directory).partition("://")

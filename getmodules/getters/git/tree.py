@@ -37,6 +37,8 @@ class RepositoryEntry(NamedTuple):
 
 
 class _Directory(NamedTuple):
+    """A tree that is to be read."""
+
     path: str
     id: str
     wanted: bool

@@ -210,6 +210,7 @@ def artifact_type(manifest: RawManifest) -> str | None:
 
 
 def broken(error: StrictJsonError) -> CorruptArchiveError:
+    """Return the error for a manifest that is not valid."""
     return CorruptArchiveError(str(error), hint="what was published is broken, or something on the way changed it")
 
 

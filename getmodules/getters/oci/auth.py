@@ -41,12 +41,16 @@ FindCredential = Callable[[Origin, str, Context], Credential | None]
 
 @valueclass(kw_only=False)
 class _TokenKey:
+    """The registry and the scopes that a token is for."""
+
     registry: Origin
     scopes: frozenset[str]
 
 
 @valueclass(kw_only=False)
 class _Token:
+    """A token for a registry, and the time at which it expires."""
+
     secret: Secret
     expires: float
 

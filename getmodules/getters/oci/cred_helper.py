@@ -74,6 +74,7 @@ _GRACE = 0.5
 def run_helper(
     command: Sequence[str], given: bytes, environ: Mapping[str, str], *, seconds: float = SECONDS
 ) -> HelperAnswer:
+    """Run a helper to its end, for at most ``seconds``."""
     import subprocess
 
     what = f"the credential helper {os.path.basename(command[0])}"

@@ -470,6 +470,7 @@ def canonical_host(registry: str) -> str:
 
 
 def parse_key(text: str) -> AuthKey:
+    """Return the canonical form of a key in a credential file."""
     scheme, separator, rest = text.partition("://")
     if not separator or scheme.lower() not in ("http", "https"):
         scheme, rest = "", text

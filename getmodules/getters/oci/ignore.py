@@ -48,7 +48,7 @@ class _Rule:
 
 
 class Ignore:
-    """The rules of one file; the last one that matches decides."""
+    """The rules in ``.getmodulesignore``; the last one that matches decides."""
 
     def __init__(self, text: bytes = b"") -> None:
         lines = text.removeprefix(b"\xef\xbb\xbf").split(b"\n")

@@ -274,6 +274,7 @@ class LayoutIndex:
 
 
 def ref_name(entry: Descriptor) -> str | None:
+    """Return the name that an entry of the index has: a tag, or a full name that ends with one."""
     return entry.annotations.get(REF_NAME)
 
 

@@ -161,6 +161,7 @@ class OciPlugin:
 
 
 def open_layout(registry: str, path: str, context: Context) -> Repository:
+    """Return the layout at ``path``; a :data:`~getmodules.getters.oci.repository.RepositoryFactory`."""
     from getmodules.getters.oci.layout import Layout
 
     return Layout(Path(path))

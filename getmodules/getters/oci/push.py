@@ -184,6 +184,7 @@ def build_manifest(packed: Packed, annotations: Mapping[str, str]) -> RawManifes
 
 
 def check_annotations(annotations: Mapping[str, str]) -> None:
+    """Raise :class:`ConfigError` unless all names and values can be published."""
     for key, value in annotations.items():
         if not key or len(key) > _LONGEST_KEY or not key.isprintable() or any(c.isspace() for c in key):
             raise ConfigError(

@@ -60,6 +60,7 @@ def is_tag(text: str) -> bool:
 
 
 def check_tag(tag: str) -> None:
+    """Raise :class:`AddressError` unless ``tag`` is a valid tag."""
     if is_tag(tag):
         return
     hint = "a version's '+' is written '_' in tags" if "+" in tag else "allowed: A-Z a-z 0-9 _ . - (at most 128)"
@@ -89,6 +90,7 @@ def published_tag(package: PackageAddress) -> str:
 
 
 def parse_digest(text: str) -> Digest:
+    """Return the digest in an address, or raise :class:`AddressError`."""
     try:
         return Digest.parse(text)
     except ValueError as error:

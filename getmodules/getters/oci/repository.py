@@ -123,6 +123,7 @@ def referrers_tag(digest: Digest) -> str:
 
 
 def occupied(tag: str, digest: Digest) -> DestinationExistsError:
+    """Return the error for a tag that has another manifest."""
     return DestinationExistsError(
         f"the tag {printable(tag)!r} exists already, with another content: {digest}",
         hint="publish under a new tag, or move this one with --force",

@@ -37,13 +37,14 @@ _IGNORE_BYTES = 1 << 20
 
 @valueclass(kw_only=False)
 class PublishedFiles:
-    """The files and links of a package to be, in no particular order, and where they come from."""
+    """The files and links to publish, unordered, and the revision that they are from."""
 
     members: tuple[Member, ...]
     revision: Revision | None = None
 
 
 def select(directory: Path, context: Context) -> PublishedFiles:
+    """Return the files of ``directory`` that are published."""
     try:
         is_directory = stat.S_ISDIR(directory.stat().st_mode)
     except OSError as error:
