@@ -54,7 +54,7 @@ def chosen_environment() -> Iterator[None]:
         # A cache that lived longer than one test would change what the next one sees.
         patch.setenv("GETMODULES_CACHE_DIR", "")
         # Whoever has logged in on this machine.
-        patch.setattr(authfiles, "RUN", Path(os.devnull, "run"))
+        patch.setattr(authfiles, "CONTAINERS_RUN_DIRECTORY", Path(os.devnull, "run"))
         yield
 
 

@@ -10,7 +10,7 @@ from getmodules.cli.render import Console, harmless
 from getmodules.errors import ConfigError
 
 if TYPE_CHECKING:
-    from getmodules.getters.oci.login import Checked
+    from getmodules.getters.oci.login import CredentialCheck
 
 _EPILOG = """\
 The repository is asked for its tags, with the credential that get would use. No
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return checked.error.exit_code
 
 
-def _as_lines(checked: Checked) -> list[str]:
+def _as_lines(checked: CredentialCheck) -> list[str]:
     rows = [("registry", checked.registry)]
     if checked.repository:
         rows.append(("repository", checked.repository))
@@ -73,13 +73,13 @@ def _as_lines(checked: Checked) -> list[str]:
     return [f"{label:11}  {harmless(text)}" for label, text in rows]
 
 
-def _credential(checked: Checked) -> str:
+def _credential(checked: CredentialCheck) -> str:
     if checked.kind is None:
         return "none"
     return f"{checked.kind}, {checked.username}" if checked.username else checked.kind
 
 
-def _verdict(checked: Checked) -> str:
+def _verdict(checked: CredentialCheck) -> str:
     if checked.works is None:
         return "unknown: the registry could not be asked"
     if not checked.works:
@@ -88,7 +88,7 @@ def _verdict(checked: Checked) -> str:
     return how if checked.exists is not False else f"{how}; there is no such repository, or it is hidden"
 
 
-def _as_json(checked: Checked) -> dict[str, object]:
+def _as_json(checked: CredentialCheck) -> dict[str, object]:
     credential = {"kind": checked.kind, "username": checked.username, "found_in": checked.found_in}
     return {
         "registry": checked.registry,

@@ -1,1 +1,1 @@
-"""The first-party plugins, on the same hooks as everybody else's."""
+"""The plugins that come with getmodules; they use the same hooks as all others."""

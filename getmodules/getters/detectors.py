@@ -15,7 +15,10 @@ _SCP = re.compile(r"(?P<user>[A-Za-z0-9._~][A-Za-z0-9._~-]*)@(?P<host>[^/:@\s]+)
 
 
 class Forge:
-    """``host/owner/repository[/sub]``; ``subgroups`` lets a segment that ends in ``.git`` end the repository."""
+    """Detector for ``host/owner/repository[/sub]``, the shorthand of one forge.
+
+    With ``subgroups``, the repository's path may have more parts: then a segment that ends in ``.git`` is its last one.
+    """
 
     def __init__(self, name: str, host: str, *, subgroups: bool = False) -> None:
         self.name = name
@@ -50,7 +53,7 @@ class Forge:
 
 
 class ScpForm:
-    """``git@host:path`` anywhere, ``user@host:path`` after ``git::``."""
+    """Detector for git's scp form: ``git@host:path`` anywhere, ``user@host:path`` after ``git::``."""
 
     name = "git"
 
@@ -70,7 +73,7 @@ def getmodules_detectors() -> Iterable[Detector]:
     return (
         Forge("github", "github.com"),
         Forge("gitlab", "gitlab.com", subgroups=True),
-        # Bitbucket has had git only since 2020, so no call to its API is needed to know what it is.
+        # Bitbucket has hosted nothing but git since 2020, so its API need not be asked for the kind of a repository.
         Forge("bitbucket", "bitbucket.org"),
         ScpForm(),
     )

@@ -1,7 +1,7 @@
-"""``file:`` — directories, archives and single files on this machine; and the detector for paths.
+"""Getter for ``file:`` (directories, archives and single files on this machine) and the detector for paths.
 
-A directory is copied: never linked into, never edited. An archive or a single file is streamed like any other
-blob, so that what is hashed is what is unpacked, whatever happens to the original meanwhile.
+A directory is copied; it is neither linked to nor changed. An archive or a single file is streamed like any other
+blob, so that what is hashed is what is unpacked, even if the original changes meanwhile.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ _DRIVE_PATH = re.compile(r"[A-Za-z]:[\\/].*|\.{1,2}\\.*", re.DOTALL)
 
 
 class PathDetector:
+    """Detector for absolute and relative paths."""
+
     name = "file"
 
     def detect(self, shorthand: Shorthand) -> str | None:
@@ -59,7 +61,7 @@ class PathDetector:
 
 
 def _normalised(path: str) -> str:
-    """Without ``.``, ``..`` and empty components; posixpath.normpath would keep a leading ``//``."""
+    """Return ``path`` without ``.``, ``..`` and empty components; posixpath.normpath would keep a leading ``//``."""
     parts: list[str] = []
     for part in path.split("/"):
         if part == "..":
@@ -71,6 +73,8 @@ def _normalised(path: str) -> str:
 
 
 class FileGetter:
+    """Getter for packages on this machine."""
+
     schemes = ("file",)
     local = True
     sends_on = False
@@ -95,16 +99,20 @@ class FileGetter:
         except OSError as error:
             raise unreadable(path, error) from error
         if stat.S_ISDIR(status.st_mode):
-            _tell_of_checkouts(path, pin.package.url, wants, context)
+            _notice_checkouts(path, pin.package.url, wants, context)
             return Members(walk(path, is_private))
         if not stat.S_ISREG(status.st_mode):
             raise UnsafeContentError(f"{printable(str(path))!r} is a device, fifo or socket", part="special-file")
-        # Resolved, because the path itself may be a link to the archive; what it leads to must be a file still.
+        # The path itself may be a link to the archive, so it is resolved; its target must still be a regular file.
         return Blob(chunks=read_file(path.resolve()), size=status.st_size, name=path.name)
 
 
-def _tell_of_checkouts(path: Path, url: str, wants: Iterable[Want], context: Context) -> None:
-    """Whoever names one may think of a commit; what is copied has all history, and changes with each command."""
+def _notice_checkouts(path: Path, url: str, wants: Iterable[Want], context: Context) -> None:
+    """Notify the user that a checkout is copied with its ``.git``.
+
+    A user who names a checkout may expect the files of its commit. The copy has the whole history and everything that
+    is not committed, so it may be another package after each git command.
+    """
     for subdir in dict.fromkeys(want.subdir for want in wants):
         if os.path.lexists(path / subdir / ".git"):
             repository = f"{url}/{quote(subdir)}" if subdir else url

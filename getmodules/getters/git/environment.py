@@ -1,8 +1,8 @@
-"""What every git process is told, and what it is not: nothing of the caller's ``GIT_*`` reaches it, nor any token that
-is getmodules' own. The one that is for this remote is handed over by :mod:`getmodules.getters.git.connection`.
+"""The environment of git processes: without the caller's ``GIT_*`` variables and without getmodules' own tokens.
 
-The user's own configuration is read, because credential helpers, ``insteadOf`` and proxies are there. What follows
-stands above it: variables, since a command line can be read by everybody on the machine.
+The token for a remote is passed by :mod:`getmodules.getters.git.connection`. git reads the user's own configuration,
+because credential helpers, ``insteadOf`` and proxies are there. The settings of this module override it. They are
+variables, since everybody on the machine can read a command line.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Final
 from getmodules.getters.registry.host import PREFIX as TF_TOKEN_PREFIX
 from getmodules.net.credentials import TOKEN_PREFIX, USERNAME_PREFIX
 
-#: The remote's name. Its URL comes by the environment, so that it is never stored; and git takes the first URL that
-#: a name has, so that it is one which nobody's configuration can have.
+#: The remote's name. Its URL is in the environment, so that it is never stored. The name is random, so that no
+#: configuration can have it: of several URLs for one name, git would take the first.
 REMOTE: Final = f"getmodules-{os.urandom(8).hex()}"
 
 _ALWAYS: Final = (
     ("core.askPass", ""),
-    # Larger objects are passed on in pieces instead of being held in memory.
+    # Larger objects are streamed and not read into memory.
     ("core.bigFileThreshold", "8m"),
     ("core.fsmonitor", "false"),
-    # What is read is hashed, so that a store which a crash left torn is noticed: no need to wait for the disk.
+    # Everything that is read is hashed, so a store that a crash damaged is noticed: no need to wait for the disk.
     ("core.fsync", "none"),
     ("core.hooksPath", os.devnull),
     ("core.logAllRefUpdates", "false"),
@@ -32,14 +32,14 @@ _ALWAYS: Final = (
     ("fetch.prune", "false"),
     ("fetch.recurseSubmodules", "false"),
     ("fetch.showForcedUpdates", "false"),
-    # Always one pack, and never a file for each object.
+    # One pack, instead of a file for each object.
     ("fetch.unpackLimit", "1"),
     ("fetch.writeCommitGraph", "false"),
     ("gc.auto", "0"),
     ("http.followRedirects", "initial"),
     ("http.lowSpeedLimit", "1024"),
     ("http.lowSpeedTime", "30"),
-    # Per host it can be switched off, and is the user's word there; for all hosts it cannot.
+    # The user can switch it off for single hosts, and not for all.
     ("http.sslVerify", "true"),
     ("maintenance.auto", "false"),
     ("protocol.version", "2"),
@@ -48,17 +48,17 @@ _ALWAYS: Final = (
     ("transfer.bundleURI", "false"),
     ("transfer.fsckObjects", "true"),
 )
-#: What git starts (ssh, its proxy commands, helpers) has no use for the tokens of other hosts.
+#: Variables that git does not get: its children (ssh, proxy commands, helpers) have no use for other hosts' tokens.
 _NEVER: Final = ("GIT_", TOKEN_PREFIX, USERNAME_PREFIX, TF_TOKEN_PREFIX)
 _VARIABLES: Final = {
-    # Nothing ever asks: an empty program is none, and keeps git from looking for the next.
+    # Nothing prompts: an empty program is none, and keeps git from looking for another one.
     "GIT_ASKPASS": "",
     "SSH_ASKPASS": "",
     "SSH_ASKPASS_REQUIRE": "never",
     "GCM_INTERACTIVE": "never",
     "GIT_TERMINAL_PROMPT": "0",
-    # A commit is held in memory as a whole, of whatever size it says it has; no file that comes as a difference to
-    # another one is so large.
+    # git reads a commit into memory as a whole, whatever size it claims. Files that are stored as a difference to
+    # another one are never so large.
     "GIT_ALLOC_LIMIT": "1g",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_LAZY_FETCH": "1",
@@ -75,7 +75,7 @@ def environment(
     settings: Iterable[tuple[str, str]] = (),
     more: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """The whole environment of a process that works on ``repository``, and connects to nothing."""
+    """Return the whole environment of a process that works on ``repository`` and must not connect to anything."""
     kept = {name: value for name, value in environ.items() if not name.startswith(_NEVER)}
     every = (*_ALWAYS, *settings)
     numbered: dict[str, str] = {"GIT_CONFIG_COUNT": str(len(every))}
@@ -93,5 +93,5 @@ def environment(
 
 
 def connecting(environ: dict[str, str]) -> dict[str, str]:
-    """The same for a process that may connect, as its settings (``protocol.*.allow``) say."""
+    """Return the same for a process that may connect, as its settings (``protocol.*.allow``) allow."""
     return {name: value for name, value in environ.items() if name != "GIT_ALLOW_PROTOCOL"}

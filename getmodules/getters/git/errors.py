@@ -1,6 +1,7 @@
-"""git's words, as errors of ours. They are English, since git is told so, and differ a little between versions.
+"""Errors of getmodules for failed git commands.
 
-Why git failed, as errors of ours: each function makes one of what was said.
+A table maps the messages of git, ssh and servers to functions that make the error. Git is run with English messages,
+which differ a little between its versions.
 """
 
 from __future__ import annotations
@@ -25,209 +26,435 @@ from getmodules.errors import (
     ToolMissingError,
     UnsafeContentError,
 )
-from getmodules.getters.git.messages import detail, hear
+from getmodules.getters.git.messages import detail, parse_messages
 from getmodules.util.redact import quoted
 
-#: What a key that was offered came from, if it came from the address.
+__all__ = ["FailedCommand", "git_error", "knows_no_commit", "refuses_commit"]
+#: The source of a key that was part of the address.
 SSHKEY: Final = "sshkey="
 
 
-class Story(NamedTuple):
-    """What a failure is about, for its message."""
+class FailedCommand(NamedTuple):
+    """The command that failed, for the message of its error."""
 
     #: ``git fetch from https://…``
     what: str
-    #: Where the credential that was sent came from, if one was; :data:`SSHKEY` for the key of the address.
+    #: The source of the credential that was sent, if there was one; :data:`SSHKEY` for the key of the address.
     offered: str | None = None
-    #: The variable that would bring one; ``None`` where a key is what counts.
+    #: The environment variable that can give a credential; ``None`` where a key is needed.
     variable: str | None = None
 
 
-Make = Callable[[Story, str, "re.Match[str]"], GetModulesError]
+def git_error(said: str, command: FailedCommand) -> GetModulesError:
+    """Return the error for a command that failed with the messages ``said``."""
+    messages = parse_messages(said, command.what)
+    if messages.missing is not None:
+        return missing_program(command, messages.missing)
+    for row in _table():
+        found = row.words.search(messages.here if row.said == "here" else messages.anywhere)
+        if found is not None:
+            return row.make(command, said, found)
+    return unknown_failure(command, said)
+
+
+_NO_SUCH_COMMIT: Final = r"not our ref|couldn't find remote ref|[Nn]o such ref|no matching remote head"
+#: The server gives no single commits, or no shallow history; it may still give refs, or the whole history.
+_REFUSES_COMMIT: Final = re.compile(
+    r"unadvertised object|does not support (?:shallow|--shallow|--depth)|want [0-9a-f]+ not valid|"
+    r"dumb http transport does not support|Server does not support|not allow request for"
+)
+_KNOWS_NO_COMMIT: Final = re.compile(_NO_SUCH_COMMIT)
+
+
+def refuses_commit(said: str) -> bool:
+    """Return whether the server gives no single commits."""
+    return _REFUSES_COMMIT.search(said) is not None
+
+
+def knows_no_commit(said: str) -> bool:
+    """Return whether the server does not have the commit or ref."""
+    return _KNOWS_NO_COMMIT.search(said) is not None
+
+
+# --------------------------------------------------------------------------------------- the table of messages
+
+
+#: Makes an error of the failed command, its messages, and the match of the row's words.
+MakeError = Callable[[FailedCommand, str, "re.Match[str]"], GetModulesError]
+
+_SPELLED: Final = "is the network there, and the host spelled right?"
+
+
+class Row(NamedTuple):
+    """Words that messages may have, and the function that makes the error for them."""
+
+    #: ``here``: only a program on this machine can know it, and a server's words about it do not count.
+    #: ``anywhere``: it is about the repository, and servers may say it as well.
+    said: Literal["here", "anywhere"]
+    words: re.Pattern[str]
+    make: MakeError
+
+
+def _here(make: MakeError, *words: str) -> Row:
+    return Row("here", re.compile("|".join(words), re.MULTILINE), make)
+
+
+def _anywhere(make: MakeError, *words: str) -> Row:
+    return Row("anywhere", re.compile("|".join(words), re.MULTILINE), make)
+
+
+@cache
+def _table() -> tuple[Row, ...]:
+    """Return the rows in the order in which they are tried: a cause comes before its consequences."""
+    return (
+        *_rows_of_this_machine(),
+        *_rows_of_refused_objects(),
+        *_rows_of_connecting(),
+        *_rows_of_timeouts(),
+        *_rows_of_the_repository(),
+        *_rows_of_broken_connections(),
+    )
+
+
+def _rows_of_this_machine() -> tuple[Row, ...]:
+    return (
+        _here(unusable_ssh, r"ssh variant '[^']*' does not support"),
+        _here(disk_full, r"No space left on device", r"Disk quota exceeded"),
+        _here(out_of_memory, r"attempting to allocate \d+ over limit"),
+        _here(foreign_owner, r"dubious ownership", r"unsafe repository \("),
+        _here(ssh_settings, r"^Bad owner or permissions on", r"Bad configuration option"),
+    )
+
+
+def _rows_of_refused_objects() -> tuple[Row, ...]:
+    return (
+        _anywhere(refused_object, r"^error: object [0-9a-f]+: (?P<id>[A-Za-z0-9]+): "),
+        _anywhere(
+            corrupt_objects,
+            # The server's own repository is broken, so trying again does not help.
+            *(r"repository corruption on the remote", r"did not send all necessary objects"),
+            *(r"pack has \d+ unresolved delta", r"pack is corrupted"),
+        ),
+    )
+
+
+def _rows_of_connecting() -> tuple[Row, ...]:
+    """The messages about the connection and the login."""
+    return (
+        _here(
+            network_error("the host is not known", _SPELLED),
+            *(r"[Cc]ould not resolve (?:host|proxy)", r"[Nn]ame or service not known", r"name resolution"),
+            *(r"unable to look up", r"nodename nor servname", r"[Nn]o address associated"),
+        ),
+        _here(
+            changed_host_key,
+            *(r"^WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED", r"^Host key for .*has changed and"),
+            *(r"^WARNING: REVOKED HOST KEY DETECTED", r"host key for .*was revoked"),
+        ),
+        _here(
+            unknown_host_key,
+            *(r"^Host key verification failed", r"^No \S+ host key is known", r"Cannot confirm a host key"),
+        ),
+        _here(
+            untrusted_certificate,
+            *(r"[Cc]ertificate", r"CERTIFICATE", r"self.signed", r"no alternative .*subject name"),
+        ),
+        _here(
+            http_status,
+            *(r"The requested URL returned error: (?P<status>\d{3})", r"HTTP code = (?P<code>\d{3})"),
+        ),
+        _here(
+            forbidden_redirect,
+            *(r"Protocol \"?\w+\"? (?:not supported|disabled|is disabled)", r"transport '[^']*' not allowed"),
+            r"update url base from redirection",
+        ),
+        _here(network_error("it was sent on without arriving anywhere"), r"Maximum \(?\d+\)? redirects"),
+        _anywhere(
+            authentication,
+            *(r"Authentication failed", r"could not read (?:Username|Password)", r"terminal prompts disabled"),
+            *(r"Permission denied \(", r"Too many authentication failures", r"No supported authentication methods"),
+        ),
+    )
+
+
+def _rows_of_timeouts() -> tuple[Row, ...]:
+    """The messages about timeouts and refused connections. Only the first one is about a limit of ours."""
+    return (
+        _here(
+            network_error(
+                "the server is too slow", "allow more time with --limit seconds=N, or try again later", "timeout"
+            ),
+            r"too slow",
+        ),
+        _here(
+            network_error(
+                "there is no answer",
+                "is a firewall or a proxy in the way, and is it the right port?",
+                "timeout",
+            ),
+            *(r"[Tt]imed out", r"\b[Tt]imeout\b"),
+        ),
+        _here(
+            network_error("the connection was refused", _SPELLED),
+            *(r"[Cc]onnection refused", r"[Ff]ailed to connect", r"[Cc]ouldn't connect"),
+            *(r"unable to connect to", r"[Nn]o route to host", r"[Nn]etwork is unreachable"),
+        ),
+    )
+
+
+def _rows_of_the_repository() -> tuple[Row, ...]:
+    """The messages about the repository, from git and from the forges' own front ends."""
+    return (
+        _anywhere(
+            forbidden,
+            *(r"[Yy]ou are not allowed to (?:access|download)", r"SAML SSO", r"^ERROR: Permission to .*denied to"),
+        ),
+        _anywhere(
+            not_found,
+            *(r"[Rr]epository (?:'[^']*' )?not found", r"does not appear to be a git repository"),
+            *(r"repository not exported", r"access denied or", r"not valid: is this a git repo"),
+            *(r"no such (?:project|repository)", r"project you were looking for"),
+            *(r"[Rr]epository (?:either )?does not exist", r"[Cc]annot find repository"),
+            *(r"DENIED by fallthru", r"mis-_SPELLED the reponame", r"TF401019", r"[Pp]roject not found"),
+        ),
+        _anywhere(
+            rate_limited,
+            *(r"rate.limited", r"rate limit exceeded", r"exceeded .{0,40}rate limit"),
+            *(r"[Tt]oo many requests", r"requested too many times"),
+        ),
+        _anywhere(no_commit, _NO_SUCH_COMMIT),
+    )
+
+
+def _rows_of_broken_connections() -> tuple[Row, ...]:
+    return (
+        _here(
+            network_error(
+                "the server's ssh and the one here have no way in common",
+                "a newer ssh at either end; or allow for this one host in ~/.ssh/config what it offers",
+            ),
+            r"^Unable to negotiate with",
+        ),
+        _here(
+            network_error("what answers there does not speak ssh", "is it the right port, and no proxy in the way?"),
+            *(r"banner line", r"^banner exchange: ", r"^Bad packet length", r"^Protocol major versions differ"),
+        ),
+        _here(
+            network_error(
+                "the ssh server closed the connection",
+                "try again later: it may have too many, or refuse this machine; is it the right port?",
+            ),
+            *(r"_exchange_identification: ", r"^Connection (?:closed|reset) by .*port"),
+        ),
+        _here(
+            network_error("the connection failed", "try again; if it stays so, the server is in trouble"),
+            *(r"[Cc]onnection reset", r"hung up", r"early EOF", r"unexpected disconnect", r"RPC failed"),
+            *(r"Recv failure", r"Broken pipe", r"[Ee]mpty reply", r"bytes? of (?:body|length)"),
+            *(r"[Cc]onnection (?:was )?closed", r"TLS", r"SSL", r"gnutls", r"bad line length", r"protocol error"),
+            *(r"expected '?flush", r"expected ACK", r"invalid packet", r"expected 'packfile'", r"unable to access"),
+        ),
+        _here(
+            corrupt_objects,
+            *(r"corrupt", r"inflate", r"index-pack", r"bad pack", r"unpack", r"unresolved delta", r"mismatch"),
+            *(r"bad (?:object|shallow)", r"invalid object", r"missing (?:blob|tree)", r"fsck"),
+        ),
+        _anywhere(network_error("the server refuses"), r"remote error: ", r"Server does not ", r"\bERR "),
+    )
+
+
+# ---------------------------------------------------------------------------------------------------- making an error
+
 
 _WAIT: Final = "wait a while; with credentials the limit is often higher"
-_FINGERPRINT: Final = re.compile(r"^(?:SHA256|MD5):[\w+/=:]+", re.MULTILINE)
-#: ssh says so of each key that it leaves out; it matters where none of the others was accepted.
+
+
+def error_with(
+    kind: type[GetModulesError], sentence: str, hint: str | None = None, part: str | None = None
+) -> MakeError:
+    """Return a function that makes an error with a fixed sentence, followed by git's own words."""
+    return lambda command, said, _: kind(f"{command.what}: {sentence} ({detail(said)})", part=part, hint=hint)
+
+
+network_error = partial(error_with, NetworkError)
+
+
+def unknown_failure(command: FailedCommand, said: str) -> GetModulesError:
+    return FetchError(f"{command.what} failed: {detail(said) or 'it did not say why'}", part="unreadable")
+
+
+# ------------------------------------------------------------------------------------------------------- this machine
+
+
+#: ssh warns so about each key that it leaves out; it matters if no other key was accepted.
 _UNUSABLE_KEY: Final = re.compile(r"^Load key .*: (?:invalid format|error in libcrypto)", re.MULTILINE)
 _OPEN_KEY: Final = re.compile(r"^Permissions \d+ for .* are too open", re.MULTILINE)
 _OWNED_PLACE: Final = re.compile(r"ownership in repository at '(?P<new>.+)'|unsafe repository \('(?P<old>.+)' is owned")
 
 
-def told(kind: type[GetModulesError], sentence: str, hint: str | None = None, part: str | None = None) -> Make:
-    """An error that is the same sentence whatever else was said."""
-    return lambda story, said, _: kind(f"{story.what}: {sentence} ({detail(said)})", part=part, hint=hint)
-
-
-network = partial(told, NetworkError)
-
-
-def unknown(story: Story, said: str) -> GetModulesError:
-    return FetchError(f"{story.what} failed: {detail(said) or 'it did not say why'}", part="unreadable")
-
-
-# --------------------------------------------------------------------------------------------- this machine
-
-
-def no_program(story: Story, program: str) -> GetModulesError:
-    """``program`` is what should have been run in order to connect, which is ssh or what the user has instead."""
+def missing_program(command: FailedCommand, program: str) -> GetModulesError:
+    """Return the error for a missing ``program``, which is ssh or the one that the user has configured instead."""
     if program in ("ssh", "ssh.exe"):
         return ToolMissingError(
-            f"{story.what}: ssh is needed for this address, and is not on PATH",
+            f"{command.what}: ssh is needed for this address, and is not on PATH",
             hint="install an ssh client (its package is often called openssh-client), or use an https address",
         )
     return ToolMissingError(
-        f"{story.what}: the ssh program {quoted(program)} is not there, or cannot be run",
+        f"{command.what}: the ssh program {quoted(program)} is not there, or cannot be run",
         hint="GIT_SSH_COMMAND or git's core.sshCommand names it; is it installed, and on PATH?",
     )
 
 
-odd_ssh = told(
+unusable_ssh = error_with(
     ToolMissingError,
     "the ssh program is not there, or is none that can do what the address wants",
     "GIT_SSH_COMMAND or git's core.sshCommand names it; if it takes the options of OpenSSH: "
     "git config --global ssh.variant ssh",
 )
-disk = told(
+disk_full = error_with(
     InstallError,
     "the disk is full",
     "free some space where the cache is; GETMODULES_CACHE_DIR names another place",
     "no-space",
 )
-ssh_settings = told(
+ssh_settings = error_with(
     ConfigError,
     "ssh does not take its configuration as it is",
     "correct that file; it must be yours, and nobody else may write to it (chmod 600)",
 )
-_open_key = told(ConfigError, "ssh uses no private key that others can read", "chmod 600 for the file of the key")
-_unusable_key = told(
+_open_key = error_with(ConfigError, "ssh uses no private key that others can read", "chmod 600 for the file of the key")
+_unusable_key = error_with(
     ConfigError,
     "ssh cannot use a key that it is to use",
     "is it the whole file of a private key, and not the public half?",
 )
-_unusable_sshkey = told(
+_unusable_sshkey = error_with(
     ConfigError,
     f"{SSHKEY} is no key that ssh can use",
     f"{SSHKEY} is the whole file of a private key without a passphrase, in base64",
 )
 
 
-def memory(story: Story, said: str, _: object) -> GetModulesError:
-    return metadata_exceeded(f"{story.what}: one object wants more memory than git may have", GIB)
+def out_of_memory(command: FailedCommand, said: str, _: object) -> GetModulesError:
+    return metadata_exceeded(f"{command.what}: one object wants more memory than git may have", GIB)
 
 
-def ownership(story: Story, said: str, _: object) -> GetModulesError:
+def foreign_owner(command: FailedCommand, said: str, _: object) -> GetModulesError:
     found = _OWNED_PLACE.search(said)
     place = next(filter(None, found.groups()), "") if found is not None else ""
-    told = f"git config --global --add safe.directory {shlex.quote(place) if place.isprintable() and place else 'PATH'}"
-    if "ssh://" in story.what:
-        # It is the server's git that said so.
+    remedy = (
+        f"git config --global --add safe.directory {shlex.quote(place) if place.isprintable() and place else 'PATH'}"
+    )
+    if "ssh://" in command.what:
+        # This message comes from the server's git.
         return NetworkError(
-            f"{story.what}: the server's git reads no repository of somebody else there ({detail(said)})",
-            hint=f"on the server, for the user who logs in: {told}",
+            f"{command.what}: the server's git reads no repository of somebody else there ({detail(said)})",
+            hint=f"on the server, for the user who logs in: {remedy}",
         )
     return ConfigError(
-        f"{story.what}: git reads no repository of somebody else ({detail(said)})", hint=f"if you trust it: {told}"
+        f"{command.what}: git reads no repository of somebody else ({detail(said)})", hint=f"if you trust it: {remedy}"
     )
 
 
-# --------------------------------------------------------------------------------------------- the way there
+# ----------------------------------------------------------------------------------------------------- the connection
 
 
-host_key = told(
+_FINGERPRINT: Final = re.compile(r"^(?:SHA256|MD5):[\w+/=:]+", re.MULTILINE)
+unknown_host_key = error_with(
     NetworkError,
     "the server's host key is not known",
     "compare its fingerprint with the published one, then add it to ~/.ssh/known_hosts",
     "certificate",
 )
-certificate = told(
+untrusted_certificate = error_with(
     NetworkError,
     "the server's certificate cannot be trusted",
     "for a private authority: --ca-file FILE, or SSL_CERT_FILE",
     "certificate",
 )
-elsewhere = told(UnsafeContentError, "it was sent where it must not go", part="elsewhere")
+forbidden_redirect = error_with(UnsafeContentError, "it was sent where it must not go", part="elsewhere")
 
 
-def other_host_key(story: Story, said: str, _: object) -> GetModulesError:
+def changed_host_key(command: FailedCommand, said: str, _: object) -> GetModulesError:
     found = _FINGERPRINT.search(said)
     shown = f" (it is {found[0]})" if found is not None else ""
     return NetworkError(
-        f"{story.what}: the server's host key is not the known one{shown}: somebody may be in the middle "
+        f"{command.what}: the server's host key is not the known one{shown}: somebody may be in the middle "
         f"({detail(said)})",
         part="certificate",
         hint="compare its fingerprint with the one that is published for this server, before you touch known_hosts",
     )
 
 
-# --------------------------------------------------------------------------------------------- what the server says
+# ------------------------------------------------------------------------------------------------ the server's answer
 
 
-def authentication(story: Story, said: str, found: re.Match[str]) -> GetModulesError:
+def authentication(command: FailedCommand, said: str, found: re.Match[str]) -> GetModulesError:
     if _UNUSABLE_KEY.search(said):
-        return (_unusable_sshkey if story.offered == SSHKEY else _unusable_key)(story, said, found)
+        return (_unusable_sshkey if command.offered == SSHKEY else _unusable_key)(command, said, found)
     if _OPEN_KEY.search(said):
-        return _open_key(story, said, found)
-    if story.offered == SSHKEY:
-        message = f"{story.what}: the server does not accept the key of {SSHKEY}"
+        return _open_key(command, said, found)
+    if command.offered == SSHKEY:
+        message = f"{command.what}: the server does not accept the key of {SSHKEY}"
         hint = "does the server know its public half, for an account that may read this? It must have no passphrase"
-    elif story.offered is not None:
-        message = f"{story.what}: the server does not accept the credential from {story.offered}"
+    elif command.offered is not None:
+        message = f"{command.what}: the server does not accept the credential from {command.offered}"
         hint = "is it expired, or for another account?"
-    elif story.variable is None:
+    elif command.variable is None:
         message, hint = (
-            f"{story.what}: the server accepts no key of ours",
+            f"{command.what}: the server accepts no key of ours",
             "is the key loaded (ssh-add -l)? sshkey= brings one",
         )
-    elif "Authentication failed" in said:  # which git says of what it has sent
-        message = f"{story.what}: the server does not accept the credentials that git found"
-        hint = f"are those of the git credential helper or ~/.netrc expired? {story.variable} brings others"
+    elif "Authentication failed" in said:  # git had credentials, and sent them
+        message = f"{command.what}: the server does not accept the credentials that git found"
+        hint = f"are those of the git credential helper or ~/.netrc expired? {command.variable} brings others"
     else:
         wants = "the server wants credentials, and none were found that it takes (or it hides what is not there)"
-        message = f"{story.what}: {wants}"
-        hint = f"a git credential helper, ~/.netrc, or {story.variable} brings one"
+        message = f"{command.what}: {wants}"
+        hint = f"a git credential helper, ~/.netrc, or {command.variable} brings one"
     return AuthenticationError(f"{message} ({detail(said)})", hint=hint)
 
 
-forbidden = told(
+forbidden = error_with(
     AuthenticationError,
     "the server knows who asks, and does not let them read it",
     "may this account read the repository? With single sign-on each key and token must be authorized for it",
     "forbidden",
 )
-rate_limited = told(RateLimitedError, "the server was asked too often", _WAIT)
-no_commit = told(
+rate_limited = error_with(RateLimitedError, "the server was asked too often", _WAIT)
+no_commit = error_with(
     NotFoundError,
     "the repository has no such commit or ref",
     "was it pushed, and not removed since? A fork may have what the repository has not",
 )
-corrupt = told(CorruptArchiveError, "what arrived is broken")
+corrupt_objects = error_with(CorruptArchiveError, "what arrived is broken")
 
 
-def status(story: Story, said: str, found: re.Match[str]) -> GetModulesError:
+def http_status(command: FailedCommand, said: str, found: re.Match[str]) -> GetModulesError:
     code = int(found["status"] or found["code"])
-    text = f"{story.what}: the server answered {code} ({detail(said)})"
+    text = f"{command.what}: the server answered {code} ({detail(said)})"
     if code == 401:
-        return authentication(story, said, found)
+        return authentication(command, said, found)
     if code == 403:
-        have = f"with the credential from {story.offered}" if story.offered else "without a credential"
+        have = f"with the credential from {command.offered}" if command.offered else "without a credential"
         return AuthenticationError(f"{text}, {have}", part="forbidden", hint="may this account read the repository?")
     if code in (404, 410):
-        return not_found(story, said, found)
+        return not_found(command, said, found)
     if code == 429:
         return RateLimitedError(text, hint=_WAIT)
     return NetworkError(text, hint="the server is in trouble: try again later" if code >= 500 else None)
 
 
-def not_found(story: Story, said: str, _: object) -> GetModulesError:
+def not_found(command: FailedCommand, said: str, _: object) -> GetModulesError:
     hint = "is the address right?"
-    if story.offered is None and story.variable is not None:
+    if command.offered is None and command.variable is not None:
         hint += " A private repository is often hidden from who has no credentials"
-    return NotFoundError(f"{story.what}: there is no repository ({detail(said)})", hint=hint)
+    return NotFoundError(f"{command.what}: there is no repository ({detail(said)})", hint=hint)
 
 
-# --------------------------------------------------------------------------------------------- what arrived
+# ------------------------------------------------------------------------------------------- the objects that arrived
 
-#: What git's fsck says of names that could do harm, by its identifiers; all its others are about broken objects.
+
+#: The identifiers that git's fsck has for harmful names; all its others are about broken objects.
 _HOSTILE: Final = {
     "hasDotgit": "bad-name",
     "hasDot": "bad-name",
@@ -246,184 +473,11 @@ _HOSTILE: Final = {
 }
 
 
-def fsck(story: Story, said: str, found: re.Match[str]) -> GetModulesError:
+def refused_object(command: FailedCommand, said: str, found: re.Match[str]) -> GetModulesError:
     part = _HOSTILE.get(found["id"])
     if part is not None:
-        return UnsafeContentError(f"{story.what}: git refuses what arrived ({detail(said)})", part=part)
+        return UnsafeContentError(f"{command.what}: git refuses what arrived ({detail(said)})", part=part)
     return CorruptArchiveError(
-        f"{story.what}: git refuses what arrived ({detail(said)})",
+        f"{command.what}: git refuses what arrived ({detail(said)})",
         hint="old history made by broken tools is refused as well; a newer commit may do without it",
-    )
-
-
-__all__ = ["Story", "failure", "knows_no_commit", "refuses_commit"]
-
-#: The server will not give a single commit, or no shallow history: a wider question may be answered.
-_REFUSES_COMMIT: Final = re.compile(
-    r"unadvertised object|does not support (?:shallow|--shallow|--depth)|want [0-9a-f]+ not valid|"
-    r"dumb http transport does not support|Server does not support|not allow request for"
-)
-_NO_SUCH_COMMIT: Final = r"not our ref|couldn't find remote ref|[Nn]o such ref|no matching remote head"
-_KNOWS_NO_COMMIT: Final = re.compile(_NO_SUCH_COMMIT)
-
-
-def refuses_commit(said: str) -> bool:
-    return _REFUSES_COMMIT.search(said) is not None
-
-
-def knows_no_commit(said: str) -> bool:
-    return _KNOWS_NO_COMMIT.search(said) is not None
-
-
-def failure(said: str, story: Story) -> GetModulesError:
-    """The error for a git that failed after it had ``said`` this."""
-    heard = hear(said, story.what)
-    if heard.missing is not None:
-        return no_program(story, heard.missing)
-    for row in _table():
-        found = row.words.search(heard.here if row.said == "here" else heard.anywhere)
-        if found is not None:
-            return row.make(story, said, found)
-    return unknown(story, said)
-
-
-class Row(NamedTuple):
-    #: ``here``: only a program on this machine can know it, and what a server says of it does not count.
-    #: ``anywhere``: it is about the repository, and servers may say so as well.
-    said: Literal["here", "anywhere"]
-    words: re.Pattern[str]
-    make: Make
-
-
-def _here(make: Make, *words: str) -> Row:
-    return Row("here", re.compile("|".join(words), re.MULTILINE), make)
-
-
-def _anywhere(make: Make, *words: str) -> Row:
-    return Row("anywhere", re.compile("|".join(words), re.MULTILINE), make)
-
-
-@cache
-def _table() -> tuple[Row, ...]:
-    """In the order in which they are tried: the reason before what follows from it."""
-    spelled = "is the network there, and the host spelled right?"
-    return (
-        # This machine.
-        _here(odd_ssh, r"ssh variant '[^']*' does not support"),
-        _here(disk, r"No space left on device", r"Disk quota exceeded"),
-        _here(memory, r"attempting to allocate \d+ over limit"),
-        _here(ownership, r"dubious ownership", r"unsafe repository \("),
-        _here(ssh_settings, r"^Bad owner or permissions on", r"Bad configuration option"),
-        # What arrived.
-        _anywhere(fsck, r"^error: object [0-9a-f]+: (?P<id>[A-Za-z0-9]+): "),
-        _anywhere(
-            corrupt,
-            # The server's own repository is broken, and it will be the next time.
-            *(r"repository corruption on the remote", r"did not send all necessary objects"),
-            *(r"pack has \d+ unresolved delta", r"pack is corrupted"),
-        ),
-        # The way there.
-        _here(
-            network("the host is not known", spelled),
-            *(r"[Cc]ould not resolve (?:host|proxy)", r"[Nn]ame or service not known", r"name resolution"),
-            *(r"unable to look up", r"nodename nor servname", r"[Nn]o address associated"),
-        ),
-        _here(
-            other_host_key,
-            *(r"^WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED", r"^Host key for .*has changed and"),
-            *(r"^WARNING: REVOKED HOST KEY DETECTED", r"host key for .*was revoked"),
-        ),
-        _here(
-            host_key,
-            *(r"^Host key verification failed", r"^No \S+ host key is known", r"Cannot confirm a host key"),
-        ),
-        _here(
-            certificate,
-            *(r"[Cc]ertificate", r"CERTIFICATE", r"self.signed", r"no alternative .*subject name"),
-        ),
-        _here(
-            status,
-            *(r"The requested URL returned error: (?P<status>\d{3})", r"HTTP code = (?P<code>\d{3})"),
-        ),
-        _here(
-            elsewhere,
-            *(r"Protocol \"?\w+\"? (?:not supported|disabled|is disabled)", r"transport '[^']*' not allowed"),
-            r"update url base from redirection",
-        ),
-        _here(network("it was sent on without arriving anywhere"), r"Maximum \(?\d+\)? redirects"),
-        # Who may.
-        _anywhere(
-            authentication,
-            *(r"Authentication failed", r"could not read (?:Username|Password)", r"terminal prompts disabled"),
-            *(r"Permission denied \(", r"Too many authentication failures", r"No supported authentication methods"),
-        ),
-        # Time. Only the first of these has to do with ours.
-        _here(
-            network("the server is too slow", "allow more time with --limit seconds=N, or try again later", "timeout"),
-            r"too slow",
-        ),
-        _here(
-            network(
-                "there is no answer",
-                "is a firewall or a proxy in the way, and is it the right port?",
-                "timeout",
-            ),
-            *(r"[Tt]imed out", r"\b[Tt]imeout\b"),
-        ),
-        _here(
-            network("the connection was refused", spelled),
-            *(r"[Cc]onnection refused", r"[Ff]ailed to connect", r"[Cc]ouldn't connect"),
-            *(r"unable to connect to", r"[Nn]o route to host", r"[Nn]etwork is unreachable"),
-        ),
-        # The repository, in the words of git, and of what stands before it at a forge.
-        _anywhere(
-            forbidden,
-            *(r"[Yy]ou are not allowed to (?:access|download)", r"SAML SSO", r"^ERROR: Permission to .*denied to"),
-        ),
-        _anywhere(
-            not_found,
-            *(r"[Rr]epository (?:'[^']*' )?not found", r"does not appear to be a git repository"),
-            *(r"repository not exported", r"access denied or", r"not valid: is this a git repo"),
-            *(r"no such (?:project|repository)", r"project you were looking for"),
-            *(r"[Rr]epository (?:either )?does not exist", r"[Cc]annot find repository"),
-            *(r"DENIED by fallthru", r"mis-spelled the reponame", r"TF401019", r"[Pp]roject not found"),
-        ),
-        _anywhere(
-            rate_limited,
-            *(r"rate.limited", r"rate limit exceeded", r"exceeded .{0,40}rate limit"),
-            *(r"[Tt]oo many requests", r"requested too many times"),
-        ),
-        _anywhere(no_commit, _NO_SUCH_COMMIT),
-        # A connection that did not last.
-        _here(
-            network(
-                "the server's ssh and the one here have no way in common",
-                "a newer ssh at either end; or allow for this one host in ~/.ssh/config what it offers",
-            ),
-            r"^Unable to negotiate with",
-        ),
-        _here(
-            network("what answers there does not speak ssh", "is it the right port, and no proxy in the way?"),
-            *(r"banner line", r"^banner exchange: ", r"^Bad packet length", r"^Protocol major versions differ"),
-        ),
-        _here(
-            network(
-                "the ssh server closed the connection",
-                "try again later: it may have too many, or refuse this machine; is it the right port?",
-            ),
-            *(r"_exchange_identification: ", r"^Connection (?:closed|reset) by .*port"),
-        ),
-        _here(
-            network("the connection failed", "try again; if it stays so, the server is in trouble"),
-            *(r"[Cc]onnection reset", r"hung up", r"early EOF", r"unexpected disconnect", r"RPC failed"),
-            *(r"Recv failure", r"Broken pipe", r"[Ee]mpty reply", r"bytes? of (?:body|length)"),
-            *(r"[Cc]onnection (?:was )?closed", r"TLS", r"SSL", r"gnutls", r"bad line length", r"protocol error"),
-            *(r"expected '?flush", r"expected ACK", r"invalid packet", r"expected 'packfile'", r"unable to access"),
-        ),
-        _here(
-            corrupt,
-            *(r"corrupt", r"inflate", r"index-pack", r"bad pack", r"unpack", r"unresolved delta", r"mismatch"),
-            *(r"bad (?:object|shallow)", r"invalid object", r"missing (?:blob|tree)", r"fsck"),
-        ),
-        _anywhere(network("the server refuses"), r"remote error: ", r"Server does not ", r"\bERR "),
     )

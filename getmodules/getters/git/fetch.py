@@ -1,6 +1,4 @@
-"""One commit into a store, with as little as possible moved: the ways to ask, from the cheapest to the one that always
-works.
-"""
+"""Fetching of a commit into a store: the ways to request it, from the cheapest to the one that always works."""
 
 from __future__ import annotations
 
@@ -12,38 +10,38 @@ from getmodules.api.limits import Limits
 from getmodules.errors import CorruptArchiveError, GetModulesError, NotFoundError
 from getmodules.getters.git.connection import Connection
 from getmodules.getters.git.environment import REMOTE
-from getmodules.getters.git.errors import failure, knows_no_commit, refuses_commit
+from getmodules.getters.git.errors import git_error, knows_no_commit, refuses_commit
 from getmodules.getters.git.objects import Objects, target_of
-from getmodules.getters.git.process import Done, Git, Receiving
+from getmodules.getters.git.process import Done, FetchProgress, Git
 from getmodules.getters.git.refs import Refs
 from getmodules.getters.git.store import REFS, Store
 
-#: Tags of tags of tags: git follows any number, and nobody makes more than two.
+#: How many tags that point at tags are followed; more than two are not used in practice.
 _MOST_TAGS: Final = 16
 _MOST_ODD_TAGS: Final = 16
 _BAD_REVISION = re.compile(r"fatal: bad revision '([0-9a-f]+)'")
 _OTHER_HASH = re.compile(
-    # The last is of the helper for HTTP, about the line in which it is told the id that we want.
+    # The last one is from the helper for HTTP, about the line with the wanted id.
     r"mismatched algorithms|support this repository's object format|expected sha/ref, got '([0-9a-f]{40,64}) \1'"
 )
 _PLAIN_FILES: Final = "dumb http transport"
 _WANTED_REF: Final = "wanted"
 _BESIDE: Final = "beside"
-#: Only what is there already may be built upon; git 2.39 dies when it looks for more in a filtered store.
+#: Without it, git 2.39 looks for missing objects in a filtered store, and dies.
 _BLOBS_ONLY: Final = (("fetch.negotiationAlgorithm", "noop"),)
 
 
-class Aim(NamedTuple):
-    """A commit, and what may help to get it where it cannot be asked for by its id."""
+class WantedCommit(NamedTuple):
+    """The commit to fetch, and what helps if the server gives no commits by their ids."""
 
     commit: str
-    #: A ref of the remote that led to it a moment ago.
+    #: A ref of the remote that has just led to it.
     ref: str | None = None
     depth: int = 1
 
 
 class Budget:
-    """How many bytes may still come, over all fetches of one package and its submodules."""
+    """The limit on the downloaded bytes, over all fetches of one package and its submodules."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -53,67 +51,69 @@ class Budget:
     def begin(self, store: Store) -> None:
         self._before = store.bytes()
 
-    def look(self, store: Store) -> int:
-        """How much ``store`` has grown since; raises where that is too much."""
-        brought = store.bytes() - self._before
-        if self._spent + brought > self._limits.download_bytes:
+    def measure(self, store: Store) -> int:
+        """Return how much ``store`` has grown since :meth:`begin`; raise if that is too much."""
+        fetched = store.bytes() - self._before
+        if self._spent + fetched > self._limits.download_bytes:
             raise self._limits.exceeded("download_bytes", "what git fetches")
-        return brought
+        return fetched
 
     def end(self, store: Store) -> None:
         self._spent += max(0, store.bytes() - self._before)
 
 
 class Fetcher:
-    """Fetches from one remote into one store at a time."""
+    """Fetches from one remote, into one store at a time."""
 
     def __init__(self, git: Git, connection: Connection, budget: Budget) -> None:
         self._git = git
         self._connection = connection
         self._budget = budget
 
-    def by_commit(self, store: Store, aim: Aim) -> bool:
-        """``aim.commit`` alone, or its ref if the server names no commits. ``False``: only a full fetch can do it."""
-        shallow = ("--depth", str(aim.depth))
-        done = self._fetch(store, shallow, (f"+{aim.commit}:{REFS}/{aim.commit}",))
+    def by_commit(self, store: Store, wanted: WantedCommit) -> bool:
+        """Fetch ``wanted.commit``, by its id or its ref. Return ``False`` if only the whole history will do."""
+        shallow = ("--depth", str(wanted.depth))
+        done = self._fetch(store, shallow, (f"+{wanted.commit}:{REFS}/{wanted.commit}",))
         if done.code == 0:
-            store.complete(aim.commit, self._connection.kind)
+            store.mark_complete(wanted.commit, self._connection.kind)
             return True
         if _OTHER_HASH.search(done.said) or not refuses_commit(done.said):
-            raise self._failed(done, aim)
-        if aim.ref is not None:
-            done = self._fetch(store, shallow, (f"+{aim.ref}:{REFS}/{_WANTED_REF}",))
-            if done.code == 0 and self._leads_to(store, aim.commit):
-                store.complete(aim.commit, self._connection.kind)
+            raise self._failed(done, wanted)
+        if wanted.ref is not None:
+            done = self._fetch(store, shallow, (f"+{wanted.ref}:{REFS}/{_WANTED_REF}",))
+            if done.code == 0 and self._leads_to(store, wanted.commit):
+                store.mark_complete(wanted.commit, self._connection.kind)
                 return True
             if done.code != 0 and not (refuses_commit(done.said) or knows_no_commit(done.said)):
-                raise self._failed(done, aim)
+                raise self._failed(done, wanted)
         return False
 
-    def history(self, store: Store, aim: Aim) -> None:
-        """All branches and tags; then the commit must be among what they hold."""
+    def history(self, store: Store, wanted: WantedCommit) -> None:
+        """Fetch all branches and tags with their history, which must contain the commit."""
         refspecs = [f"+refs/heads/*:{REFS}/heads/*", f"+refs/tags/*:{REFS}/tags/*"]
-        if aim.ref is not None and not aim.ref.startswith(("refs/heads/", "refs/tags/")):
-            refspecs.append(f"+{aim.ref}:{REFS}/{_WANTED_REF}")
+        if wanted.ref is not None and not wanted.ref.startswith(("refs/heads/", "refs/tags/")):
+            refspecs.append(f"+{wanted.ref}:{REFS}/{_WANTED_REF}")
         done = self._fetch(store, (), refspecs)
         if done.code != 0:
-            raise self._failed(done, aim)
-        if not self._has(store, aim.commit):
-            raise self.no_commit(aim.commit) if store.bytes() else self._nothing(aim.commit)
-        store.complete(aim.commit, self._connection.kind)
+            raise self._failed(done, wanted)
+        if not self._has(store, wanted.commit):
+            raise self.no_commit(wanted.commit) if store.bytes() else self._nothing(wanted.commit)
+        store.mark_complete(wanted.commit, self._connection.kind)
 
     def commits(self, store: Store, refs: Refs, short: str) -> None:
-        """All branches and tags, and whatever else ``short`` may be the beginning of: commits alone where the server
-        can filter."""
+        """Fetch the commits of all branches and tags, and of other refs to which ``short`` may lead.
+
+        Trees and files are left out if the server can filter.
+        """
         refspecs = [f"+refs/heads/*:{REFS}/heads/*", f"+refs/tags/*:{REFS}/tags/*"]
         refspecs += [f"+{name}:{REFS}/{_BESIDE}/{number}" for number, name in enumerate(refs.beside(short))]
         left_out: list[str] = []
         for _ in range(_MOST_ODD_TAGS):
-            # Of a shallow repository there is no more than it has; without this git takes nothing of it.
+            # Without the option, git fetches nothing from a shallow repository.
             done = self._fetch(store, ("--update-shallow",), (*refspecs, *left_out))
             if done.code == 0:
                 return
-            # A tag of a tree: git asks for it, and misses it, since the filter leaves it out.
+            # A tag of a tree: git fetches the tag, and dies because the filter leaves out the tree.
             odd = _BAD_REVISION.search(done.said)
             left_out += [f"^{name}" for name, each in refs.ids.items() if odd is not None and each == odd[1]]
             if odd is None:
@@ -121,7 +121,7 @@ class Fetcher:
         raise self._failed(done, None)
 
     def blobs(self, store: Store, ids: Iterable[str]) -> bool:
-        """Files that a lean store lacks, in one request. ``False``: the server gives no single files."""
+        """Fetch the files that a lean store lacks, in one request. Return ``False`` if the server gives no files."""
         given = "".join(f"{each}\n" for each in ids).encode()
         done = self._fetch(store, ("--stdin",), (), given=given, more=_BLOBS_ONLY)
         if done.code != 0 and not (refuses_commit(done.said) or knows_no_commit(done.said)):
@@ -129,8 +129,10 @@ class Fetcher:
         return done.code == 0
 
     def speaks_git(self, store: Store, commit: str) -> bool:
-        """Whether git is at the other end, and not a web server with files, or with a page. ``commit`` is one that is
-        not there: the answer to that tells, also of an empty repository."""
+        """Return whether the server speaks git, and is not a web server with plain files, or a page.
+
+        ``commit`` is one that does not exist: the answer to it tells, for an empty repository as well.
+        """
         done = self._fetch(store, ("--depth", "1"), (f"+{commit}:{REFS}/{commit}",))
         return _PLAIN_FILES not in done.said
 
@@ -154,10 +156,10 @@ class Fetcher:
             hint=f"write all {digits} digits; a submodule has the kind of hash that the repository around it has",
         )
 
-    def _lost(self, aim: Aim) -> CorruptArchiveError:
-        return CorruptArchiveError(f"{self._connection.remote.shown} names {aim.commit} itself, and cannot read it")
+    def _lost(self, wanted: WantedCommit) -> CorruptArchiveError:
+        return CorruptArchiveError(f"{self._connection.remote.shown} names {wanted.commit} itself, and cannot read it")
 
-    # --------------------------------------------------------------------------------------------- how
+    # --------------------------------------------------------------------------------------------- running git
 
     def _fetch(
         self,
@@ -180,23 +182,26 @@ class Fetcher:
         self._budget.begin(store)
         try:
             return self._connection.run(
-                *(self._git, arguments, store.path, more),
+                self._git,
+                arguments,
+                store.path,
+                more,
                 given=given,
-                patience=self._connection.patience(lambda: self._budget.look(store)),
-                hear=Receiving(self._git.context).hear,
+                limits=self._connection.process_limits(lambda: self._budget.measure(store)),
+                on_line=FetchProgress(self._git.context).read_line,
             )
         finally:
             self._budget.end(store)
             store.for_reading()
 
-    def _failed(self, done: Done, aim: Aim | None) -> GetModulesError:
-        if aim is not None and _OTHER_HASH.search(done.said):
-            return self._other_hash(aim.commit)
-        if aim is not None and knows_no_commit(done.said):
-            # What it has just named itself, and cannot give, is broken there.
-            return self.no_commit(aim.commit) if aim.ref is None else self._lost(aim)
+    def _failed(self, done: Done, wanted: WantedCommit | None) -> GetModulesError:
+        if wanted is not None and _OTHER_HASH.search(done.said):
+            return self._other_hash(wanted.commit)
+        if wanted is not None and knows_no_commit(done.said):
+            # The server has just named this commit itself. If it cannot give it, its repository is broken.
+            return self.no_commit(wanted.commit) if wanted.ref is None else self._lost(wanted)
         self._git.check_version(self._connection.environment(self._connection.directory))
-        return failure(done.said, self._connection.story("git fetch from"))
+        return git_error(done.said, self._connection.failed_command("git fetch from"))
 
     def _has(self, store: Store, commit: str) -> bool:
         objects = Objects(store, self._git)
@@ -206,7 +211,7 @@ class Fetcher:
             objects.close()
 
     def _leads_to(self, store: Store, commit: str) -> bool:
-        """Whether the ref that was fetched still means ``commit``, tags followed to their end."""
+        """Return whether the fetched ref still leads to ``commit``, through tags if need be."""
         current = store.ref(_WANTED_REF)
         objects = Objects(store, self._git)
         try:

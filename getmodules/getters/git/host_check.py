@@ -1,9 +1,9 @@
-"""How far in the host of a repository is: judged before git connects, and then git connects to nothing else.
+"""The check of a repository's host before git connects to it.
 
-A server that names a repository (``X-Terraform-Get``, a registry, ``.gitmodules``) must not have us ask things of
-machines that it cannot reach itself. Names are looked up here and handed to git together with their addresses
-(git 2.37 and newer take them), so that a name cannot mean another machine a moment later. ssh looks up by itself:
-there it is the known key of the host that says who answers.
+A server that names a repository (``X-Terraform-Get``, a registry, ``.gitmodules``) must not make us send requests to
+machines that it cannot reach itself. Names are resolved here and passed to git together with their addresses (git
+2.37 and newer take them), so that a name cannot mean another machine a moment later. ssh resolves names itself; there
+the known host key proves the identity of the host.
 """
 
 from __future__ import annotations
@@ -28,42 +28,45 @@ _TICK: Final = 0.1
 
 
 @valueclass(kw_only=False)
-class Reach:
-    #: The kind of network that the host is in; ``None`` where we cannot tell.
+class CheckedHost:
+    """The result of the check of one host."""
+
+    #: The kind of network that the host is in; ``None`` if that is unknown.
     kind: str | None = None
+    #: Settings of git that pin the addresses of the host.
     settings: tuple[tuple[str, str], ...] = ()
 
 
-def reach(remote: Remote, git: Git, directory: Path) -> Reach:
-    """Raises where ``context.check_address`` does not let us go."""
+def check_host(remote: Remote, git: Git, directory: Path) -> CheckedHost:
+    """Check the host of ``remote``; raise if ``context.check_address`` refuses one of its addresses."""
     context = git.context
     check = context.check_address
     if check is not None and rewritten(remote, git, directory) != remote.location:
-        return Reach()  # by the user's own ``insteadOf``: no server has a say in where that leads
+        return CheckedHost()  # the user's own ``insteadOf`` decides, and no server
     host = remote.origin.host.strip("[]")
     if remote.is_web and context.network.settings.has_proxy_for(remote.location):
         if check is not None:
             check_written_address(host, check)
-        return Reach()
+        return CheckedHost()
     found = _addresses(host, remote.origin.port, context.checkpoint)
     if not found:
         if check is not None and remote.scheme != "ssh" and not _has_proxy(remote, git, directory):
             raise NetworkError(
                 f"{remote.shown}: the host is not known", hint="is the network there, and the host spelled right?"
             )
-        return Reach()  # a name of the user's own ssh or proxy, or git will say so
+        return CheckedHost()  # ssh or a proxy may know the name; if not, git reports it
     if check is not None:
-        for address in found:  # all of them: not every transport can be told which one to take
+        for address in found:  # all of them, since not every transport lets us choose one
             check(address)
     kinds = set(map(address_class, found))
     # A host in two kinds of networks could have answered from either.
-    return Reach(kinds.pop() if len(kinds) == 1 else None, _pinned(remote, host, found))
+    return CheckedHost(kinds.pop() if len(kinds) == 1 else None, _pinned(remote, host, found))
 
 
 def _addresses(host: str, port: int, checkpoint: Callable[[], None]) -> list[str]:
     if _is_address(host):
         return _look_up(host, port)
-    # The system waits for a silent name server as long as it likes, and hears nobody meanwhile.
+    # The system waits long for a silent name server, and cannot be interrupted: so a thread asks.
     answer: SimpleQueue[list[str]] = SimpleQueue()
     threading.Thread(target=lambda: answer.put(_look_up(host, port)), name="getmodules-names", daemon=True).start()
     while True:
@@ -74,7 +77,7 @@ def _addresses(host: str, port: int, checkpoint: Callable[[], None]) -> list[str
 
 
 def _look_up(host: str, port: int) -> list[str]:
-    # Of text Python would load the tables of international names, whatever is in it.
+    # For a str, Python loads the tables of international names, even if it is ASCII.
     name = host.encode() if host.isascii() else host
     try:
         found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
@@ -99,7 +102,7 @@ def _is_address(host: str) -> bool:
 
 
 def _has_proxy(remote: Remote, git: Git, directory: Path) -> bool:
-    """Whether the user's configuration has one: then it is the proxy that looks names up."""
+    """Return whether the user's configuration names a proxy, which then resolves the names."""
     if not remote.is_web:
         return False
     asked = ["config", "--get-urlmatch", "http.proxy", remote.location]
@@ -107,7 +110,7 @@ def _has_proxy(remote: Remote, git: Git, directory: Path) -> bool:
 
 
 def too_far_in(path: str, kind: str, address: str) -> UnsafeContentError:
-    """The error for the submodule at ``path``, which its repository must not send us to."""
+    """Return the error for the submodule at ``path``, whose address its repository must not lead to."""
     return UnsafeContentError(
         f"the submodule at {path!r} is at the {kind} address {address}, "
         "which is further in than its repository is known to be",

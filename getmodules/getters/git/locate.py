@@ -1,4 +1,4 @@
-"""Which commit an address means: the whole id as it is, a name by one ``ls-remote``, a short id by the history."""
+"""Resolution of refs to commits: a full id needs no request, a name one ``ls-remote``, a short id the history."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from getmodules.api.ports import Context
 from getmodules.errors import NotFoundError
 from getmodules.getters.git.connection import Connection, connected
 from getmodules.getters.git.environment import REMOTE, environment
-from getmodules.getters.git.errors import failure
+from getmodules.getters.git.errors import git_error
 from getmodules.getters.git.fetch import Budget, Fetcher
 from getmodules.getters.git.process import Git
 from getmodules.getters.git.refs import Refs, full_commit, short_commit
@@ -20,29 +20,33 @@ from getmodules.getters.git.remote import Remote
 from getmodules.getters.git.store import Extent, Store
 from getmodules.util.redact import printable
 
-#: Not a repository, and nobody else can make one there: no command line shows this name, and below the root not many
-#: may write. What it lies in exists, since git looks for its real path where the user's configuration has an
-#: ``includeIf "gitdir:…"``, and dies where there can be none.
+#: A path without a repository. Nobody else can make one there: the name is shown in no command line, and few may write
+#: into the root directory. Its parent must exist: if the user's configuration has an ``includeIf "gitdir:…"``, git
+#: resolves the path, and dies if it cannot.
 _NOWHERE = Path(os.path.abspath(os.sep), f"getmodules-{os.urandom(8).hex()}")
 
-#: No repository has it. One of 64 digits is not needed: who refuses it for that speaks git.
+#: An id that no repository has. None of 64 digits is needed: a server that refuses this one for its length speaks git.
 _NO_COMMIT = "1" * 40
 
-#: Who wants all refs has them one round trip earlier without version 2, which must be asked for them.
+#: Protocol version 0 sends all refs at once; version 2 needs a round trip more.
 _ALL_AT_ONCE = (("protocol.version", "0"),)
 
 
 class Located(NamedTuple):
+    """A commit, and the ref that leads to it."""
+
     commit: str
-    #: The ref that leads to it, by its full name; of one that was named by its id mostly none is known.
+    #: The full name of the ref that leads to it; mostly unknown if the address has the id.
     ref: str | None = None
 
 
 def workshop_key(remote: Remote) -> str:
+    """Return the key of the workshop for a repository."""
     return f"git {remote.location}"
 
 
 def locate(remote: Remote, ref: str | None, context: Context) -> Located:
+    """Return the commit that ``ref`` means in ``remote``; without a ref, that of ``HEAD``."""
     commit = full_commit(ref)
     if commit is not None:
         return Located(commit)
@@ -52,7 +56,7 @@ def locate(remote: Remote, ref: str | None, context: Context) -> Located:
         if found.notice is not None:
             context.notice(found.notice)
         return Located(found.commit, found.name)
-    assert ref is not None  # HEAD is found, or an error
+    assert ref is not None  # without a ref, find() returns HEAD or raises
     short = short_commit(ref)
     if short is None or len(short) > refs.id_length:
         raise refs.missing(ref)
@@ -63,17 +67,17 @@ def locate(remote: Remote, ref: str | None, context: Context) -> Located:
 
 
 def refs_of(remote: Remote, context: Context) -> Refs:
-    """All refs of a repository, asked for once in a run."""
+    """Return all refs of a repository, which are requested once in an operation."""
     return context.once(("git refs", remote), lambda: _list(remote, Git(context)))
 
 
 def _list(remote: Remote, git: Git) -> Refs:
-    with _place(remote, git.context) as directory, connected(remote, git, directory) as connection:
+    with _lookup_directory(remote, git.context) as directory, connected(remote, git, directory) as connection:
         asked = ["ls-remote", "--symref", "--end-of-options", REMOTE]
-        done = connection.run(git, asked, directory, _ALL_AT_ONCE, patience=connection.patience())
+        done = connection.run(git, asked, directory, _ALL_AT_ONCE, limits=connection.process_limits())
         if done.code != 0:
             git.check_version(connection.environment(directory))
-            raise failure(done.said, connection.story("git ls-remote of"))
+            raise git_error(done.said, connection.failed_command("git ls-remote of"))
         refs = Refs.parse(done.output)
     if not refs.ids:
         _check_speaks_git(remote, git)
@@ -81,8 +85,11 @@ def _list(remote: Remote, git: Git) -> Refs:
 
 
 def _check_speaks_git(remote: Remote, git: Git) -> None:
-    """Raise where no git is at the other end. A web page whose last line does not end, and an answer without content,
-    are an empty list to git: it takes them for a repository of plain files."""
+    """Raise unless the server speaks git.
+
+    A web page without a line end, and an empty answer, are an empty list to git: it takes them for a repository of
+    plain files.
+    """
     context = git.context
     with context.workshop(workshop_key(remote)) as directory, connected(remote, git, directory) as connection:
         store = Store(directory, Extent.TIP, len(_NO_COMMIT))
@@ -95,8 +102,8 @@ def _check_speaks_git(remote: Remote, git: Git) -> None:
 
 
 @contextmanager
-def _place(remote: Remote, context: Context) -> Iterator[Path]:
-    """A directory only where a key must lie in one: nobody waits for who reads there."""
+def _lookup_directory(remote: Remote, context: Context) -> Iterator[Path]:
+    """Enter the workshop if a key must be written; otherwise no lock is needed, and any path will do."""
     if remote.sshkey is None:
         yield _NOWHERE
         return
@@ -105,11 +112,11 @@ def _place(remote: Remote, context: Context) -> Iterator[Path]:
 
 
 def _complete(remote: Remote, short: str, refs: Refs, git: Git) -> str | None:
-    """The one commit whose id begins with ``short``. Only who knows all commits can tell."""
+    """Return the only commit whose id begins with ``short``. That needs all commits of the repository."""
     context = git.context
     with context.workshop(workshop_key(remote)) as directory, connected(remote, git, directory) as connection:
         store = Store(directory, Extent.COMMITS, refs.id_length)
-        # An older one is of no use: git dies where a tag leads to what the filter left out.
+        # An older store is of no use: git dies if a tag leads to an object that the filter left out.
         store.wipe()
         Fetcher(git, connection, Budget(context.limits)).commits(store, refs, short)
         return _only_match(store, short, git, connection)

@@ -1,8 +1,8 @@
-"""Who said what of all that is heard from a git: the programs on this machine, or the server.
+"""The messages of a git command, separated by origin: the programs on this machine, or the server.
 
-It comes as one stream, which over ssh is not even marked. What is known to be a program's own line was said here; all
-else may be the server's, and must not talk us into an error about this machine. Nor must a repository by its name: so
-names are taken out of what is searched for words. They stay in what is shown.
+They arrive as one stream, which over ssh is not even marked. Only lines that are known to be a program's own count as
+local; all others may be the server's, which must not be able to cause an error about this machine. The name of a
+repository must not either: names are removed from the text that is searched. They stay in the text that is shown.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from getmodules.util.redact import printable, redact
 
 _LONGEST_DETAIL: Final = 400
-#: No program on this machine says so much in one line that counts.
+#: No line of a program on this machine that matters is longer.
 _LONGEST_LINE: Final = 4000
 _MOST_OTHERS: Final = 3
 
@@ -33,18 +33,18 @@ _BY_SSH: Final = "|".join(
     )
 )
 _HERE: Final = re.compile(f"{_BY_GIT}|{_BY_SSH}")
-#: From there on it is the server's, be it in several lines: the error that it sent, or what it has named so oddly.
+#: From such a line on everything is the server's text: the error that it sent, or an odd name in its repository.
 _THEIRS: Final = re.compile(r"fatal: remote error: |error: object [0-9a-f]+: ")
 
-#: A shell begins what it says with the command that it was given, in which our options are.
+#: A shell begins its message with the command that it was given, which has our options in it.
 _OUR_COMMAND: Final = re.compile(r"(?!remote: )(?:.* -o BatchMode=yes |\S*plink\S* -batch:)")
-#: How it ends.
+#: The end of a shell's message about a missing program.
 _MISSING: Final = re.compile(
     r"(?P<program>[^:]+): (?:(?:command |inaccessible or )?not found|No such file or directory|Permission denied|"
     r"Is a directory)|(?:command not found|no such file or directory|permission denied): (?P<last>.+)"
 )
 _PLAIN: Final = r"(?:[^\s:']*/)?ssh(?:\.exe)?"
-#: The same of shells that say their own name, of the env(1) before a program, and of git where there is no shell.
+#: The same message from shells that begin with their own name, from env(1), and from git where there is no shell.
 _MISSING_TOO: Final = re.compile(
     rf"(?:[^\s:]*sh: )?(?:(?:line )?\d+: )?(?P<shell>{_PLAIN}): (?:command |inaccessible or )?not found|"
     rf"[^\s:]*sh:(?:\d+:)? command not found: (?P<zsh>{_PLAIN})|"
@@ -52,24 +52,24 @@ _MISSING_TOO: Final = re.compile(
     rf"(?:error|fatal): cannot (?:run|spawn|exec) '?(?P<git>{_PLAIN}|[^\s:']+(?= -o BatchMode=yes ))(?:[ ':].*)?"
 )
 
-# Each begins only where a word does: no text is looked through from more than one start.
+# Each pattern begins at the beginning of a word only, so that no text is searched more than once.
 _QUOTED: Final = re.compile(r"(?<!\w)(['\"])[^'\"]*+['\"]")
 _NAMES: Final = re.compile(
     r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]*+://[^\s'\"]*+"  # an address
-    r"|(?<![^\s'\"(])[^\s@'\"(]++@[^\s'\":,)]++"  # somebody at a host
+    r"|(?<![^\s'\"(])[^\s@'\"(]++@[^\s'\":,)]++"  # user@host
     r"|(?<![^\s'\"(])~?/[^\s'\"]*+"  # a path
     r"|(?<![\w/.-])refs/[^\s'\"]*+"
     r"|(?<![\w.-])[\w-]++(?:\.[\w-]++)*\.[A-Za-z][\w-]+"  # a host with its domain, or a file
-    r"|(?<!\S)[\w.-]++(?=\[\d+: )"  # a host, and which of its addresses
+    r"|(?<!\S)[\w.-]++(?=\[\d+: )"  # a host and one of its addresses
 )
-#: What git repeats of the server's words, in a sentence of its own.
+#: The server's words that git repeats in a sentence of its own.
 _REPEATED: Final = re.compile(r"(?:[,;] got|\bresponse:) .*|\b(?:unexpected|line:|ref:) '.*")
 
 _ADDRESS: Final = re.compile(r"[a-z]+://(?:[^/@]*@)?(?P<host>\[[^\]]*\]|[^/:?#]*)[^/?#]*(?P<path>[^?#]*).*")
-#: What programs say before a host. Alone its name may be any word of theirs.
+#: The words before a host. Without them its name may be an ordinary word of a message.
 _BEFORE_A_HOST: Final = r"\b(?:hostname|host:?|to|up|for|by|with|server) \[?"
 
-#: How far it is, lines that are ruled, and the advice that git adds to all that fails over ssh.
+#: Progress, ruled lines, and the advice that git adds to every failure over ssh.
 _IDLE: Final = re.compile(
     r"(?:remote: )?(?:(?:Enumerating|Counting|Compressing|Receiving|Resolving|Unpacking) |Total \d)|remote:[\s=*-]*$|"
     r"Please make sure you have the correct access rights|and the repository exists\.$"
@@ -79,22 +79,22 @@ _CONSEQUENCE: Final = re.compile(r"fatal: the remote end hung up|Connection to .
 _FORMULA: Final = re.compile(r"fatal: Could not read from remote repository")
 
 
-class Heard(NamedTuple):
-    """What is searched for words; without names, line by line."""
+class Messages(NamedTuple):
+    """The text that is searched for words, line by line, without names."""
 
-    #: What git, curl and ssh on this machine said themselves.
+    #: The messages of git, curl and ssh on this machine.
     here: str
-    #: That, and all that may have come from the server.
+    #: All messages, those that may be from the server included.
     anywhere: str
-    #: The program that should have made the connection, if there is none of this name.
+    #: The program that should have made the connection, if it does not exist.
     missing: str | None
 
 
-def hear(said: str, what: str) -> Heard:
-    """``what`` names the repository by its address, as in ``git fetch from https://…``."""
+def parse_messages(said: str, what: str) -> Messages:
+    """Separate the messages ``said``. ``what`` names the command and the address: ``git fetch from https://…``."""
     lines = _lines(_without_address(said, what))
     here = lines[: next((number for number, line in enumerate(lines) if _THEIRS.match(line)), None)]
-    return Heard(
+    return Messages(
         "\n".join(_nameless(line) for line in here if _HERE.match(line) and not _OUR_COMMAND.match(line)),
         "\n".join(_nameless(line) for line in lines if not _OUR_COMMAND.match(line)),
         next(filter(None, map(_missing, here)), None),
@@ -102,7 +102,7 @@ def hear(said: str, what: str) -> Heard:
 
 
 def detail(said: str) -> str:
-    """The words that say most, safe to show: reasons, else whatever else was said, else what follows from a reason."""
+    """Return the most telling lines, safe to show: reasons, else other lines, else consequences of a reason."""
     ranks: tuple[list[str], ...] = ([], [], [], [])
     for line in _lines(said):
         if line and not _IDLE.match(line):
@@ -121,14 +121,14 @@ def _rank(line: str) -> int:
 
 
 def _lines(said: str) -> list[str]:
-    """Without the frame that ssh draws around its warnings. Only git's own line end is one: a server has others."""
+    """Return the lines, without the frame that ssh draws around its warnings. Only git's own line ends count."""
     return [line[:_LONGEST_LINE].strip().strip("@").strip() for line in said.split("\n")]
 
 
 def _missing(line: str) -> str | None:
     found = _MISSING_TOO.fullmatch(line)
     if found is None and _OUR_COMMAND.match(line):
-        # Before the last two parts there are the command and the number of a line in it.
+        # The parts before the last two are the command and a line number.
         found = _MISSING.fullmatch(":".join(line.rsplit(":", 2)[-2:]).strip())
     return next(filter(None, found.groups()), None) if found is not None else None
 
@@ -139,14 +139,14 @@ def _nameless(line: str) -> str:
 
 
 def _without_address(said: str, what: str) -> str:
-    """``said`` without the repository's address, path and host, however a program writes them."""
+    """Return ``said`` without the repository's address, path and host, in any spelling that programs use."""
     address = _ADDRESS.search(what)
     if address is None:
         return said
     names = {address[0], unquote(address[0])}
     for path in {address["path"].rstrip("/"), unquote(address["path"]).rstrip("/")}:
         for name in (path, path.lstrip("/")):
-            # A lone word would be missed in what a program says.
+            # A name of one word may also be an ordinary word of a message, so it stays.
             names |= {each for each in (name, name.removesuffix(".git")) if "/" in each or each.endswith(".git")}
     longest_first = sorted(filter(None, names), key=len, reverse=True)
     said = re.sub(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, longest_first))})/?(?![\w-])", "", said)

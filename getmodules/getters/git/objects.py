@@ -1,8 +1,7 @@
-"""One ``git cat-file --batch``: questions in, objects out, each hashed by us against its id.
+"""Objects of a store: read through ``git cat-file --batch``, hashed against their ids, and parsed.
 
-The three kinds of objects that lead to files, from their bytes. Pure; what git would not have written is refused.
-
-Objects out of a store, each hashed by us against its id: a store may have been changed, and git does not look.
+A store may have been changed, and git does not check what it reads: so each object is hashed here. The parsers of
+commits, tags and trees are pure, and refuse what git itself would not have written.
 """
 
 from __future__ import annotations
@@ -33,10 +32,323 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 
+#: The most requests without an answer: together shorter than the smallest buffer of a pipe (a page), so that writing
+#: them never blocks.
+_AHEAD: Final = 60
+#: From this number of files on, a process of their own is worth its start: it answers in large pieces.
+_MANY: Final = 500
+#: The largest file that is read as a whole; larger ones are read in pieces.
+WHOLE_BYTES: Final = 1 << 20
+#: The kind of an object that the store does not have.
+MISSING: Final = "missing"
+
+
+class ObjectStream(NamedTuple):
+    """The content of one file."""
+
+    size: int
+    #: A tuple with one piece if the file is small.
+    chunks: Iterable[bytes]
+
+
+class Objects:
+    """Reader of one store. It must be closed, since it has a running process."""
+
+    def __init__(self, store: Store, git: Git) -> None:
+        self._store = store
+        self._git = git
+        self._batch: Batch | None = None
+        self._bulk: Batch | None = None
+
+    def close(self) -> None:
+        """End the processes, also in the middle of :meth:`blobs`, whose iterator a traceback may keep alive."""
+        for batch in (self._batch, self._bulk):
+            if batch is not None:
+                batch.close()
+        self._batch = self._bulk = None
+
+    def kind_of(self, object_id: str) -> tuple[str, bytes]:
+        """Return the kind of an object, :data:`MISSING` if there is none, and the bytes of a commit or a tag."""
+        batch = self._running()
+        batch.ask([object_id])
+        header = batch.answer(object_id)
+        if header.kind == MISSING:
+            return MISSING, b""
+        if header.kind in ("commit", "tag"):
+            return header.kind, batch.whole(header)
+        for _ in batch.pieces(header):
+            pass
+        return header.kind, b""
+
+    def trees(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield the bytes of all trees ``ids``, in their order."""
+        batch = self._running()
+        for each in self._asked(batch, ids):
+            yield each, batch.whole(self._expected(batch.answer(each), "tree"))
+
+    def blobs(self, ids: Sequence[str]) -> Iterator[ObjectStream]:
+        """Yield the content of each file. The unread rest of one is skipped."""
+        if len(ids) < _MANY:
+            batch = self._running()
+            yield from self._contents(batch, self._asked(batch, ids))
+            return
+        self._bulk = batch = Batch(self._store, self._git, many=True)
+        try:
+            batch.feed(ids)
+            yield from self._contents(batch, ids)
+        finally:
+            batch.close()
+
+    def _asked(self, batch: Batch, ids: Iterable[str]) -> Iterator[str]:
+        """Yield ``ids``, and request them some way ahead, so that git does not wait for us."""
+        source = iter(ids)
+        asked: deque[str] = deque()
+        while True:
+            more = list(islice(source, _AHEAD - len(asked))) if len(asked) < _AHEAD // 2 else []
+            if more:
+                asked.extend(more)
+                batch.ask(more)
+            if not asked:
+                return
+            yield asked.popleft()
+
+    def _contents(self, batch: Batch, asked: Iterable[str]) -> Iterator[ObjectStream]:
+        for each in asked:
+            data = batch.next_buffered(each, "blob")
+            if data is not None:
+                yield ObjectStream(len(data), (data,))
+                continue
+            self._git.context.checkpoint()
+            header = self._expected(batch.answer(each), "blob")
+            if header.size <= WHOLE_BYTES:
+                yield ObjectStream(header.size, (batch.whole(header),))
+            else:
+                pieces = batch.pieces(header)
+                yield ObjectStream(header.size, pieces)
+                for _ in pieces:
+                    pass
+
+    def absent(self, ids: Iterable[str]) -> list[str]:
+        """Return those of ``ids`` that the store lacks."""
+        wanted = list(dict.fromkeys(ids))
+        if not wanted:
+            return []
+        done = self._git.run(
+            ["cat-file", "--batch-check=%(objectname)", "--buffer"],
+            environment(self._git.context.environ, self._store.path),
+            given="".join(f"{each}\n" for each in wanted).encode(),
+        )
+        answers = done.output.splitlines()
+        lacking = [line.partition(b" ")[0].decode() for line in answers if line.endswith(b" missing")]
+        if done.code != 0 or len(answers) != len(wanted) or not set(lacking) <= set(wanted):
+            raise CorruptArchiveError("git cannot tell what it has of the repository")
+        return lacking
+
+    def _running(self) -> Batch:
+        if self._batch is None:
+            self._batch = Batch(self._store, self._git)
+        return self._batch
+
+    @staticmethod
+    def _expected(header: Header, kind: str) -> Header:
+        if header.kind == MISSING:
+            raise CorruptArchiveError(f"the {kind} {header.id} of the repository is not there")
+        if header.kind != kind:
+            raise CorruptArchiveError(f"{header.id} in the repository is a {header.kind}, where a {kind} belongs")
+        return header
+
+
+# ------------------------------------------------------------------------------------------------- one process of git
+
+
+_PIECE: Final = 256 << 10
+_PIPE_BYTES: Final = 1 << 20
+#: The least that one read of many answers should get; if it gets less, git is given a head start.
+_WORTH_READING: Final = 64 << 10
+_HEAD_START: Final = 0.001
+_LONGEST_ANSWER: Final = 200
+
+
+class Header(NamedTuple):
+    """The first line of an answer."""
+
+    id: str
+    kind: str
+    size: int
+
+
+class Batch:
+    """One ``git cat-file --batch``, which answers in the order of the requests.
+
+    The content of each answer must be read before the next answer. With ``many``, git answers in large pieces, and the
+    last ones only after :meth:`feed`.
+    """
+
+    def __init__(self, store: Store, git: Git, *, many: bool = False) -> None:
+        self._context = git.context
+        buffered = ["--buffer"] if many else []
+        self._process = git.start(
+            ["cat-file", "--batch", *buffered], environment(git.context.environ, store.path), talks=True
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._questions: IO[bytes] = self._process.stdin
+        self._answers: IO[bytes] = self._process.stdout
+        # git writes each file on its own. A reader that wakes up for each of them alternates with git, which takes
+        # twice as long on a busy processor.
+        self._can_run_ahead = _widen(self._answers) and many
+        self._buffer, self._at = b"", 0
+        # SHA-1 only identifies the object; what is installed is verified by SHA-256.
+        self._hash: Callable[..., _Hash] = hashlib.sha1 if store.algorithm == "sha1" else hashlib.sha256
+        threading.Thread(target=_drain, args=(self._process.stderr,), daemon=True).start()
+        # Reading blocks, so a timer ends a process that does not answer any more.
+        self._timer = threading.Timer(git.context.deadline.remaining(), kill, (self._process,))
+        self._timer.daemon = True
+        self._timer.start()
+
+    def close(self) -> None:
+        self._timer.cancel()
+        kill(self._process)
+        self._answers.close()
+        with suppress(OSError):  # a request may still be buffered
+            self._questions.close()
+
+    def ask(self, ids: Sequence[str]) -> None:
+        """Request objects: few enough to fit into the pipe, since a caller that blocks here reads no answers."""
+        try:
+            self._questions.write(_lines(ids))
+            self._questions.flush()
+        except OSError as error:
+            raise self._broken() from error
+
+    def feed(self, ids: Sequence[str]) -> None:
+        """Request all objects that will be needed, however many, from a thread."""
+        threading.Thread(target=_feed, args=(self._questions, ids), daemon=True).start()
+
+    def next_buffered(self, asked: str, kind: str) -> bytes | None:
+        """Return the content of the next answer, if it is that object and has arrived as a whole; otherwise ``None``.
+
+        That is so for most small files, and doing all steps at once makes reading thousands of them twice as fast. If
+        ``None``, nothing was read, and :meth:`answer` must be called.
+        """
+        buffer = self._buffer
+        size_at = self._at + len(asked) + len(kind) + 2
+        first = buffer.find(b"\n", size_at, self._at + _LONGEST_ANSWER) + 1
+        written = buffer[size_at : first - 1]
+        if not (first and written.isdigit() and buffer.startswith(f"{asked} {kind} ".encode(), self._at)):
+            return None
+        after = first + int(written)
+        data = buffer[first:after]
+        if buffer[after : after + 1] != b"\n" or self._name_of(kind, data).hexdigest() != asked:
+            return None
+        self._at = after + 1
+        return data
+
+    def answer(self, asked: str) -> Header:
+        """Read the header of the next answer, which must be for ``asked``."""
+        end = self._buffer.find(b"\n", self._at)
+        while end < 0:
+            if len(self._buffer) - self._at > _LONGEST_ANSWER:
+                raise self._broken()
+            self._fill()
+            end = self._buffer.find(b"\n", self._at)
+        words = self._buffer[self._at : end].split(b" ")
+        self._at = end + 1
+        if words[0] != asked.encode() or len(words) not in (2, 3):
+            raise self._broken()
+        if words[1:] == [b"missing"]:
+            return Header(asked, MISSING, 0)
+        if len(words) != 3 or not words[2].isdigit():
+            raise self._broken()
+        return Header(asked, words[1].decode("ascii", "replace"), int(words[2]))
+
+    def whole(self, header: Header) -> bytes:
+        """Read the content as a whole, and check its hash."""
+        if header.size > METADATA_BYTES:
+            raise metadata_exceeded(f"the {header.kind} {header.id} of the repository")
+        after = self._at + header.size
+        if after >= len(self._buffer):
+            return b"".join(self.pieces(header))
+        data = self._buffer[self._at : after]
+        self._at = after
+        self._end(header, self._name_of(header.kind, data))
+        return data
+
+    def pieces(self, header: Header) -> Iterator[bytes]:
+        """Read the content piece by piece, and check its hash at the end."""
+        digest = self._hash(b"%s %d\0" % (header.kind.encode(), header.size), usedforsecurity=False)
+        left = header.size
+        while left:
+            if self._at == len(self._buffer):
+                self._fill()
+            piece = self._buffer[self._at : self._at + left]
+            self._at += len(piece)
+            left -= len(piece)
+            digest.update(piece)
+            yield piece
+        self._end(header, digest)
+
+    def _name_of(self, kind: str, data: bytes) -> _Hash:
+        """Return the hash of an object that has been read as a whole."""
+        return self._hash(b"%s %d\0%s" % (kind.encode(), len(data), data), usedforsecurity=False)
+
+    def _end(self, header: Header, digest: _Hash) -> None:
+        if self._at == len(self._buffer):
+            self._fill()
+        if self._buffer[self._at : self._at + 1] != b"\n":
+            raise self._broken()
+        self._at += 1
+        if digest.hexdigest() != header.id:
+            raise CorruptArchiveError(
+                f"the {header.kind} {header.id} of the repository has other bytes than its id says"
+            )
+
+    def _fill(self) -> None:
+        piece = os.read(self._answers.fileno(), _PIECE)
+        if not piece:
+            raise self._broken()
+        self._buffer, self._at = self._buffer[self._at :] + piece, 0
+        if self._can_run_ahead and len(piece) < _WORTH_READING:
+            time.sleep(_HEAD_START)
+
+    def _broken(self) -> Exception:
+        self._context.checkpoint()  # we may have ended the process ourselves
+        return CorruptArchiveError("git cannot read an object of the repository: what is in the store is broken")
+
+
+def _lines(ids: Sequence[str]) -> bytes:
+    return "".join(f"{each}\n" for each in ids).encode()
+
+
+def _widen(stream: IO[bytes]) -> bool:
+    """Enlarge the buffer of a pipe, so that two processes wait for each other less often; return whether it is."""
+    if sys.platform == "linux":
+        import fcntl
+
+        with suppress(OSError):  # beyond the user's limit
+            return fcntl.fcntl(stream.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES) >= _PIPE_BYTES
+    return False
+
+
+def _feed(stream: IO[bytes], ids: Sequence[str]) -> None:
+    with suppress(OSError, ValueError), stream:  # the process may have been ended
+        stream.write(_lines(ids))
+
+
+def _drain(stream: IO[bytes]) -> None:
+    with stream:
+        while stream.read(_PIECE):
+            pass
+
+
+# ------------------------------------------------------------------------------------ parsing commits, tags and trees
+
+
 _ID = rb"(?:[0-9a-f]{40}|[0-9a-f]{64})"
 _COMMIT = re.compile(rb"tree (%s)\n" % _ID)
 _TAG = re.compile(rb"object (%s)\ntype (commit|tree|blob|tag)\n" % _ID)
-#: HFS+ and NTFS take all of these for ``.git``, and so does who opens one there.
+#: The names that HFS+ and NTFS take for ``.git``.
 _DOT_GIT = re.compile(r"(?:\.git|git~1)[ .]*(?::.*)?", re.IGNORECASE | re.DOTALL)
 _IGNORABLE = frozenset(
     "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
@@ -44,6 +356,8 @@ _IGNORABLE = frozenset(
 
 
 class Mode:
+    """The modes of a tree's entries."""
+
     DIRECTORY: Final = 0o040000
     FILE: Final = 0o100644
     EXECUTABLE: Final = 0o100755
@@ -54,19 +368,21 @@ class Mode:
 _MODES: Final = {
     b"%o" % mode: mode for mode in (Mode.DIRECTORY, Mode.FILE, Mode.EXECUTABLE, Mode.SYMLINK, Mode.GITLINK)
 }
-#: Of files only the owner's right to execute counts, as git reads it; old importers wrote all the others.
+#: Modes of files, as old importers wrote them; like git, we use the owner's right to execute only.
 _FILE_MODE = re.compile(rb"10[0-7]{4}")
 _OWNER_EXECUTES: Final = 0o100
 
 
 class TreeEntry(NamedTuple):
+    """One entry of one tree object."""
+
     mode: int
     name: str
     id: str
 
 
 def tree_of(commit: bytes) -> str:
-    """The id of a commit's root tree."""
+    """Return the id of a commit's root tree."""
     found = _COMMIT.match(commit)
     if found is None:
         raise CorruptArchiveError("a commit in the repository names no tree")
@@ -74,7 +390,7 @@ def tree_of(commit: bytes) -> str:
 
 
 def target_of(tag: bytes) -> tuple[str, str]:
-    """The id that an annotated tag points at, and what kind of object that is."""
+    """Return the id and the kind of the object that an annotated tag points at."""
     found = _TAG.match(tag)
     if found is None:
         raise CorruptArchiveError("a tag in the repository names no object")
@@ -82,7 +398,7 @@ def target_of(tag: bytes) -> tuple[str, str]:
 
 
 def tree_entries(tree: bytes, id_bytes: int) -> Iterator[TreeEntry]:
-    """The entries of a tree in its order, which must be git's own: so none can be there twice."""
+    """Yield the entries of a tree. They must be in git's own order, so none can occur twice."""
     position, end, before = 0, len(tree), b""
     while position < end:
         blank = tree.find(b" ", position, position + 8)
@@ -128,302 +444,3 @@ def _check_name(name: str) -> None:
 
 def _hostile(name: str, part: str, what: str) -> UnsafeContentError:
     return UnsafeContentError(f"the name {printable(name)!r} in a tree of the repository {what}", part=part)
-
-
-#: So many questions are out at most: together shorter than the smallest buffer of a pipe (a page), so that to ask
-#: never blocks.
-_AHEAD: Final = 60
-#: From here on a process of their own is worth it, which answers in large pieces.
-_MANY: Final = 500
-#: Up to here a file is read as a whole; larger ones come in pieces.
-WHOLE_BYTES: Final = 1 << 20
-
-
-class Content(NamedTuple):
-    size: int
-    #: A tuple of one where it is small.
-    chunks: Iterable[bytes]
-
-
-class Objects:
-    """Reads one store. Close it: a process waits at the other end."""
-
-    def __init__(self, store: Store, git: Git) -> None:
-        self._store = store
-        self._git = git
-        self._batch: Batch | None = None
-        self._bulk: Batch | None = None
-
-    def close(self) -> None:
-        """Also in the middle of :meth:`blobs`: whoever keeps that iterator alive, an error's traceback for example."""
-        for batch in (self._batch, self._bulk):
-            if batch is not None:
-                batch.close()
-        self._batch = self._bulk = None
-
-    def kind_of(self, object_id: str) -> tuple[str, bytes]:
-        """What an id stands for, perhaps nothing, and its bytes where it is a commit or a tag."""
-        batch = self._running()
-        batch.ask([object_id])
-        header = batch.answer(object_id)
-        if header.kind == MISSING:
-            return MISSING, b""
-        if header.kind in ("commit", "tag"):
-            return header.kind, batch.whole(header)
-        for _ in batch.pieces(header):
-            pass
-        return header.kind, b""
-
-    def trees(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """All of ``ids``, in their order."""
-        batch = self._running()
-        for each in self._asked(batch, ids):
-            yield each, batch.whole(self._expected(batch.answer(each), "tree"))
-
-    def blobs(self, ids: Sequence[str]) -> Iterator[Content]:
-        """The content of each. What is left of it unread is skipped."""
-        if len(ids) < _MANY:
-            batch = self._running()
-            yield from self._contents(batch, self._asked(batch, ids))
-            return
-        self._bulk = batch = Batch(self._store, self._git, many=True)
-        try:
-            batch.feed(ids)
-            yield from self._contents(batch, ids)
-        finally:
-            batch.close()
-
-    def _asked(self, batch: Batch, ids: Iterable[str]) -> Iterator[str]:
-        """``ids``, each asked some way ahead, so that git does not wait for us."""
-        source = iter(ids)
-        asked: deque[str] = deque()
-        while True:
-            more = list(islice(source, _AHEAD - len(asked))) if len(asked) < _AHEAD // 2 else []
-            if more:
-                asked.extend(more)
-                batch.ask(more)
-            if not asked:
-                return
-            yield asked.popleft()
-
-    def _contents(self, batch: Batch, asked: Iterable[str]) -> Iterator[Content]:
-        for each in asked:
-            data = batch.at_hand(each, "blob")
-            if data is not None:
-                yield Content(len(data), (data,))
-                continue
-            self._git.context.checkpoint()
-            header = self._expected(batch.answer(each), "blob")
-            if header.size <= WHOLE_BYTES:
-                yield Content(header.size, (batch.whole(header),))
-            else:
-                pieces = batch.pieces(header)
-                yield Content(header.size, pieces)
-                for _ in pieces:
-                    pass
-
-    def absent(self, ids: Iterable[str]) -> list[str]:
-        """Which of ``ids`` the store lacks."""
-        wanted = list(dict.fromkeys(ids))
-        if not wanted:
-            return []
-        done = self._git.run(
-            ["cat-file", "--batch-check=%(objectname)", "--buffer"],
-            environment(self._git.context.environ, self._store.path),
-            given="".join(f"{each}\n" for each in wanted).encode(),
-        )
-        answers = done.output.splitlines()
-        lacking = [line.partition(b" ")[0].decode() for line in answers if line.endswith(b" missing")]
-        if done.code != 0 or len(answers) != len(wanted) or not set(lacking) <= set(wanted):
-            raise CorruptArchiveError("git cannot tell what it has of the repository")
-        return lacking
-
-    def _running(self) -> Batch:
-        if self._batch is None:
-            self._batch = Batch(self._store, self._git)
-        return self._batch
-
-    @staticmethod
-    def _expected(header: Header, kind: str) -> Header:
-        if header.kind == MISSING:
-            raise CorruptArchiveError(f"the {kind} {header.id} of the repository is not there")
-        if header.kind != kind:
-            raise CorruptArchiveError(f"{header.id} in the repository is a {header.kind}, where a {kind} belongs")
-        return header
-
-
-_PIECE: Final = 256 << 10
-_PIPE_BYTES: Final = 1 << 20
-#: Of many answers, one read should bring so much; where it does not, git is let run ahead for so long.
-_WORTH_READING: Final = 64 << 10
-_HEAD_START: Final = 0.001
-_LONGEST_ANSWER: Final = 200
-#: The kind of what the store does not have: nothing follows then.
-MISSING: Final = "missing"
-
-
-class Header(NamedTuple):
-    id: str
-    kind: str
-    size: int
-
-
-class Batch:
-    """Answers come in the order of the questions, and the content of each must be read before the next.
-
-    With ``many`` questions to come git answers in large pieces, and the last ones only after :meth:`feed`.
-    """
-
-    def __init__(self, store: Store, git: Git, *, many: bool = False) -> None:
-        self._context = git.context
-        buffered = ["--buffer"] if many else []
-        self._process = git.start(
-            ["cat-file", "--batch", *buffered], environment(git.context.environ, store.path), talks=True
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
-        self._questions: IO[bytes] = self._process.stdin
-        self._answers: IO[bytes] = self._process.stdout
-        # git writes each file on its own. A reader that is woken by every one takes turns with it, file by file, which
-        # takes twice as long on a processor that others want as well.
-        self._can_run_ahead = _widen(self._answers) and many
-        self._buffer, self._at = b"", 0
-        # It is the name that git gave, and decides nothing else: what is installed is known by sha256.
-        self._hash: Callable[..., _Hash] = hashlib.sha1 if store.algorithm == "sha1" else hashlib.sha256
-        threading.Thread(target=_drain, args=(self._process.stderr,), daemon=True).start()
-        # Reading blocks; a process that does not answer any more is ended from outside of it.
-        self._timer = threading.Timer(git.context.deadline.remaining(), kill, (self._process,))
-        self._timer.daemon = True
-        self._timer.start()
-
-    def close(self) -> None:
-        self._timer.cancel()
-        kill(self._process)
-        self._answers.close()
-        with suppress(OSError):  # a question may still be on its way to nobody
-            self._questions.close()
-
-    def ask(self, ids: Sequence[str]) -> None:
-        """Few enough that they fit into the pipe: whoever blocks here reads no answers."""
-        try:
-            self._questions.write(_lines(ids))
-            self._questions.flush()
-        except OSError as error:
-            raise self._broken() from error
-
-    def feed(self, ids: Sequence[str]) -> None:
-        """All questions that there will be, however many."""
-        threading.Thread(target=_feed, args=(self._questions, ids), daemon=True).start()
-
-    def at_hand(self, asked: str, kind: str) -> bytes | None:
-        """The next answer's content, if it is that, and all of it has arrived already.
-
-        Most small files have: taking all steps at once makes reading thousands of them twice as fast. ``None``: nothing
-        was read, and :meth:`answer` says what it is.
-        """
-        buffer = self._buffer
-        size_at = self._at + len(asked) + len(kind) + 2
-        first = buffer.find(b"\n", size_at, self._at + _LONGEST_ANSWER) + 1
-        written = buffer[size_at : first - 1]
-        if not (first and written.isdigit() and buffer.startswith(f"{asked} {kind} ".encode(), self._at)):
-            return None
-        after = first + int(written)
-        data = buffer[first:after]
-        if buffer[after : after + 1] != b"\n" or self._name_of(kind, data).hexdigest() != asked:
-            return None
-        self._at = after + 1
-        return data
-
-    def answer(self, asked: str) -> Header:
-        end = self._buffer.find(b"\n", self._at)
-        while end < 0:
-            if len(self._buffer) - self._at > _LONGEST_ANSWER:
-                raise self._broken()
-            self._fill()
-            end = self._buffer.find(b"\n", self._at)
-        words = self._buffer[self._at : end].split(b" ")
-        self._at = end + 1
-        if words[0] != asked.encode() or len(words) not in (2, 3):
-            raise self._broken()
-        if words[1:] == [b"missing"]:
-            return Header(asked, MISSING, 0)
-        if len(words) != 3 or not words[2].isdigit():
-            raise self._broken()
-        return Header(asked, words[1].decode("ascii", "replace"), int(words[2]))
-
-    def whole(self, header: Header) -> bytes:
-        if header.size > METADATA_BYTES:
-            raise metadata_exceeded(f"the {header.kind} {header.id} of the repository")
-        after = self._at + header.size
-        if after >= len(self._buffer):
-            return b"".join(self.pieces(header))
-        data = self._buffer[self._at : after]
-        self._at = after
-        self._end(header, self._name_of(header.kind, data))
-        return data
-
-    def pieces(self, header: Header) -> Iterator[bytes]:
-        digest = self._hash(b"%s %d\0" % (header.kind.encode(), header.size), usedforsecurity=False)
-        left = header.size
-        while left:
-            if self._at == len(self._buffer):
-                self._fill()
-            piece = self._buffer[self._at : self._at + left]
-            self._at += len(piece)
-            left -= len(piece)
-            digest.update(piece)
-            yield piece
-        self._end(header, digest)
-
-    def _name_of(self, kind: str, data: bytes) -> _Hash:
-        """The hash of an object that has been read as a whole."""
-        return self._hash(b"%s %d\0%s" % (kind.encode(), len(data), data), usedforsecurity=False)
-
-    def _end(self, header: Header, digest: _Hash) -> None:
-        if self._at == len(self._buffer):
-            self._fill()
-        if self._buffer[self._at : self._at + 1] != b"\n":
-            raise self._broken()
-        self._at += 1
-        if digest.hexdigest() != header.id:
-            raise CorruptArchiveError(
-                f"the {header.kind} {header.id} of the repository has other bytes than its id says"
-            )
-
-    def _fill(self) -> None:
-        piece = os.read(self._answers.fileno(), _PIECE)
-        if not piece:
-            raise self._broken()
-        self._buffer, self._at = self._buffer[self._at :] + piece, 0
-        if self._can_run_ahead and len(piece) < _WORTH_READING:
-            time.sleep(_HEAD_START)
-
-    def _broken(self) -> Exception:
-        self._context.checkpoint()  # its end may have been our doing
-        return CorruptArchiveError("git cannot read an object of the repository: what is in the store is broken")
-
-
-def _lines(ids: Sequence[str]) -> bytes:
-    return "".join(f"{each}\n" for each in ids).encode()
-
-
-def _widen(stream: IO[bytes]) -> bool:
-    """The more fits into the pipe, the less often two processes wait for each other. Whether it is wide now."""
-    if sys.platform == "linux":
-        import fcntl
-
-        with suppress(OSError):  # as much as a user may have
-            return fcntl.fcntl(stream.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES) >= _PIPE_BYTES
-    return False
-
-
-def _feed(stream: IO[bytes], ids: Sequence[str]) -> None:
-    with suppress(OSError, ValueError), stream:  # nobody may want to know any more
-        stream.write(_lines(ids))
-
-
-def _drain(stream: IO[bytes]) -> None:
-    with stream:
-        while stream.read(_PIECE):
-            pass

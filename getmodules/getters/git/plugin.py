@@ -1,6 +1,7 @@
-"""``git:`` — repositories: a commit's tree, exactly as it is stored, over any of git's own transports.
+"""Getter for ``git:``: the tree of a commit, exactly as it is stored, over any of git's own transports.
 
-The identity is the commit. What reaches git is decided in this folder; here an address becomes a question.
+The identity of a package is its commit. This module checks addresses and makes requests of them; the others in this
+folder decide what git is given.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from getmodules.util.redact import printable
 from getmodules.util.values import replace
 
 if TYPE_CHECKING:
-    from getmodules.getters.git.fetch import Aim
+    from getmodules.getters.git.fetch import WantedCommit
     from getmodules.getters.git.remote import Remote
 
 
@@ -29,18 +30,20 @@ _REF_NEVER = re.compile(r"\.\.|@\{|//|/\.|\.lock(?:/|$)|\.$|/$")
 _DEPTH = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
-class _Question(NamedTuple):
-    """How a commit was asked for: with what the pin leaves out."""
+class _FetchRequest(NamedTuple):
+    """The remote and the commit to fetch from it, with the parts of an address that its pin leaves out."""
 
     remote: Remote
-    aim: Aim
+    wanted: WantedCommit
 
 
 class GitGetter:
+    """Getter for git repositories."""
+
     schemes = ("git",)
     arguments = frozenset({"ref", "depth", "sshkey", "submodules"})
     core_arguments: frozenset[str] = frozenset()
-    #: What a version is written into: versions are tags.
+    #: The argument for a version: versions are tags.
     version_argument = "ref"
     sends_on = False
 
@@ -66,50 +69,51 @@ class GitGetter:
         return (Demand(gate=Gate.PIN, check="commit", value=commit, by="the address"),) if commit else ()
 
     def resolve(self, package: PackageAddress, context: Context) -> Pin:
-        from getmodules.getters.git.fetch import Aim
+        from getmodules.getters.git.fetch import WantedCommit
         from getmodules.getters.git.locate import locate
         from getmodules.getters.git.remote import Remote
 
         remote = Remote.of(package)
         commit, ref = locate(remote, package.arguments.get("ref"), context)
         pinned = _pinned(package, remote, commit)
-        question = _Question(remote, Aim(commit, ref, _depth(package)))
-        context.once(_key(pinned), lambda: question)
+        request = _FetchRequest(remote, WantedCommit(commit, ref, _depth(package)))
+        context.once(_key(pinned), lambda: request)
         return Pin(package=pinned, id=commit, digests={"commit": commit})
 
     def versions(self, package: PackageAddress, context: Context) -> Iterable[str]:
-        """The names of all tags."""
+        """Return the names of all tags."""
         from getmodules.getters.git.locate import refs_of
         from getmodules.getters.git.remote import Remote
 
         return refs_of(Remote.of(package), context).tags()
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Members:
-        from getmodules.getters.git.fetch import Aim, Budget
+        from getmodules.getters.git.fetch import Budget, WantedCommit
         from getmodules.getters.git.process import Git
         from getmodules.getters.git.remote import Remote
-        from getmodules.getters.git.repository import Package, RepositoryMembers, Tools
-        from getmodules.getters.git.tree import Selection
+        from getmodules.getters.git.repository import RepositoryMembers, RepositoryPackage, Tools
+        from getmodules.getters.git.tree import PathSelection
 
         assert pin.id is not None  # resolve gives one
         commit = pin.id
-        # A pin that an earlier run made comes with the address itself, and nobody has asked in this one.
-        remote, aim = context.once(
-            _key(pin.package), lambda: _Question(Remote.of(pin.package), Aim(commit, None, _depth(pin.package)))
+        # A pin may be from an earlier run. Then nothing was resolved in this one, and the pin's own address must do.
+        remote, wanted = context.once(
+            _key(pin.package),
+            lambda: _FetchRequest(Remote.of(pin.package), WantedCommit(commit, None, _depth(pin.package))),
         )
         git = Git(context)
         tools = Tools(git, Budget(context.limits), "submodules" not in pin.package.arguments)
-        package = Package(remote, aim, Selection.of(want.subdir for want in wants), tools)
+        package = RepositoryPackage(remote, wanted, PathSelection.of(want.subdir for want in wants), tools)
         package.open()
         return Members(RepositoryMembers(package, tools), digests={"commit": commit, "tree": package.tree})
 
 
 def _key(pinned: PackageAddress) -> tuple[str, str]:
-    return "git question", str(pinned)
+    return "git fetch request", str(pinned)
 
 
 def _pinned(package: PackageAddress, remote: Remote, commit: str) -> PackageAddress:
-    """What always brings the same tree, and holds no secret."""
+    """Return the address that always leads to the same tree, without secrets."""
     kept = package.arguments.only("submodules").items_typed
     ref = Arguments().with_value("ref", commit).items_typed
     return replace(package, url=remote.location, arguments=Arguments((*ref, *kept)))
@@ -138,7 +142,7 @@ def _check_arguments(package: PackageAddress) -> None:
 
 
 def check_ref(ref: str) -> None:
-    """A name that git can take as a ref or a commit, and can never take as an option or a range."""
+    """Raise unless ``ref`` is a name that git can take as a ref or a commit, and never as an option or a range."""
     if not ref:
         raise AddressError("ref is empty", hint="leave it out for the repository's default branch")
     if not _REF.fullmatch(ref) or _REF_NEVER.search(ref):
@@ -155,7 +159,7 @@ def _check_sshkey(value: str, scheme: str) -> None:
     except ValueError:  # binascii's own error, or the plain one where there are letters beyond ASCII
         key = b""
     if not key:
-        # Never shown: it is most of somebody's private key.
+        # The value is not shown: it may be most of a private key.
         raise AddressError("sshkey is not base64", hint="base64 -w0 < ~/.ssh/id_ed25519")
 
 

@@ -1,17 +1,9 @@
-"""The one place that runs git, through GitPython (:mod:`getmodules.getters.git.process`).
+"""Processes of git: the only module that runs them, through GitPython.
 
-GitPython's own ways to end a process do not reach its children, and its environment is the caller's with additions.
-So it only starts a process here: in a session of its own, with what :mod:`getmodules.getters.git.environment` says and
-nothing else.
-
-GitPython, imported when the first git process is started.
-
-GitPython runs ``git version`` when it is imported, in the environment of this process. There ``GIT_TRACE`` would write
-a file, and ``GIT_CONFIG_COUNT`` could make it fail: so the import sees an environment without git's variables (ADR 25).
-
-One running git: in a process group of its own, under the operation's clock, with nothing of it left behind.
-
-How much has arrived, from git's own lines: ``Receiving objects:  45% (450/1000), 1.20 MiB | 2.30 MiB/s``.
+GitPython only starts a process here: in a process group of its own, with the environment that
+:mod:`getmodules.getters.git.environment` makes and no other. Its own ways to end a process do not reach the children
+of that, and it adds to the caller's environment instead of replacing it. So we wait for the process under the
+operation's deadline, and end the whole group.
 """
 
 from __future__ import annotations
@@ -36,17 +28,121 @@ from getmodules.util.processes import feed, kill, pause
 from getmodules.util.redact import printable
 
 if TYPE_CHECKING:
-    from git import Git as Runner
-if TYPE_CHECKING:
     from subprocess import Popen
+
+    from git import Git as Runner
+
+
+#: The first version that takes settings from variables (``GIT_CONFIG_COUNT``), where our remote is.
+FLOOR: Final = (2, 31)
+_VERSION = re.compile(rb"git version (\d+)\.(\d+)")
+_HINT = f"install git {FLOOR[0]}.{FLOOR[1]} or newer, and put it on PATH"
+
+
+class Done(NamedTuple):
+    """The result of a run; ``said`` is the end of the error output."""
+
+    code: int
+    output: bytes
+    said: str
+
+
+class ProcessLimits(NamedTuple):
+    """The limits of a process besides the operation's deadline."""
+
+    #: Called now and then. Returns how much the process has fetched; raises if that is too much.
+    measure: Callable[[], int]
+    silence_seconds: float
+
+
+class RunOptions(TypedDict, total=False):
+    """The optional arguments of a run."""
+
+    given: bytes | None
+    limits: ProcessLimits | None
+    on_line: Callable[[str], None] | None
+
+
+class Git:
+    """The program git, for one operation. The environment of each run names the repository."""
+
+    def __init__(self, context: Context) -> None:
+        program = shutil.which("git", path=context.environ.get("PATH"))
+        if program is None:
+            raise ToolMissingError("git is needed for this address, and is not on PATH", hint=_HINT)
+        self.program = os.path.abspath(program)
+        self.context = context
+
+    def run(
+        self,
+        arguments: Sequence[str],
+        environ: Mapping[str, str],
+        *,
+        given: bytes | None = None,
+        limits: ProcessLimits | None = None,
+        on_line: Callable[[str], None] | None = None,
+    ) -> Done:
+        """Run git to its end, and return the result of a failure as well. Too much output is an error."""
+        self.context.checkpoint()
+        process = self.start(arguments, environ, talks=given is not None)
+        return collect(process, self.context, given=given or b"", limits=limits, on_line=on_line)
+
+    def start(self, arguments: Sequence[str], environ: Mapping[str, str], *, talks: bool) -> Popen[bytes]:
+        """Start git. The caller must end the process with :func:`getmodules.util.processes.kill`."""
+        git = runner()
+        # A Windows process gets its group from GitPython.
+        apart = {} if sys.platform == "win32" else {"start_new_session": True}
+        command = [*_without(environ), self.program, *arguments]
+        try:
+            running = git().execute(
+                command, istream=subprocess.PIPE if talks else None, as_process=True, env=_full(environ), **apart
+            )
+        except Exception as error:
+            raise FetchError(f"git cannot be run: {printable(str(error), 300)}", part="unreadable") from error
+        process = running.proc
+        assert process is not None
+        # GitPython kills the process when this object is collected, and not its children; we end the group.
+        running.proc = None
+        return process
+
+    def check_version(self, environ: Mapping[str, str]) -> None:
+        """Raise if git is too old. Called after a failure only: an old git does no harm, it just fails."""
+        found = _VERSION.match(self.run(["version"], environ).output)
+        if found is not None and (int(found[1]), int(found[2])) < FLOOR:
+            version = f"{int(found[1])}.{int(found[2])}"
+            raise ToolMissingError(
+                f"git {version} is too old: {FLOOR[0]}.{FLOOR[1]} is the oldest that works", hint=_HINT
+            )
+
+
+def _without(environ: Mapping[str, str]) -> list[str]:
+    """Return a command prefix that removes the variables of this process that GitPython would pass on.
+
+    GitPython starts from ``os.environ`` and can only add to it, and git fails when some of its variables are empty.
+    """
+    surplus = [name for name in os.environ if name not in environ] if sys.platform != "win32" else []
+    # POSIX systems have env(1) there.
+    return ["/usr/bin/env", *(part for name in surplus for part in ("-u", name))] if surplus else []
+
+
+def _full(environ: Mapping[str, str]) -> dict[str, str]:
+    # Without env(1), an empty variable is the nearest to none.
+    return {**dict.fromkeys(os.environ, ""), **environ} if sys.platform == "win32" else dict(environ)
+
+
+# ---------------------------------------------------------------------------------------------------------- GitPython
 
 
 _importing = threading.Lock()
 
 
 def runner() -> type[Runner]:
-    """Return the class of GitPython that starts processes."""
-    with _importing:  # no git is started while os.environ is another one
+    """Return the class of GitPython that starts processes; GitPython is imported by the first call.
+
+    Its import runs ``git version`` in the environment of this process, where ``GIT_TRACE`` would write a file, and
+    ``GIT_CONFIG_COUNT`` could make it fail. So the import sees an environment without git's variables (ADR 25).
+    """
+    with _importing:  # no git is started while os.environ is replaced
         return _imported()
 
 
@@ -65,19 +161,19 @@ def _imported() -> type[Runner]:
 
 @contextmanager
 def _environ_without_git() -> Iterator[None]:
-    """Let ``os.environ`` be another mapping for a moment.
+    """Replace ``os.environ`` for a moment by a mapping without git's variables.
 
-    Another thread finds a whole mapping at any time. If the variables were taken out of ``os.environ`` itself, a thread
-    that copies it just then would fail; and the process's own environment does not change.
+    Other threads see a complete mapping at any time. If the variables were removed from ``os.environ`` itself, a thread
+    that copies it at that moment would fail. The process's own environment does not change.
     """
     environ = os.environ
     kept = {
         name: value
         for name, value in environ.items()
-        # Those of GitPython are for whoever uses it in this process besides us.
+        # GitPython's own variables are for other users of it in this process.
         if not name.startswith("GIT_") or name.startswith("GIT_PYTHON_")
     }
-    # We look for git ourselves. Where GitPython finds none, it would raise or print, and is not needed to find one.
+    # We look for git ourselves. GitPython would raise or print if it found none.
     kept["GIT_PYTHON_REFRESH"] = "quiet"
     os.environ = kept  # type: ignore[assignment]  # noqa: B003 - no child is meant to inherit it but GitPython's own
     try:
@@ -86,34 +182,15 @@ def _environ_without_git() -> Iterator[None]:
         os.environ = environ  # noqa: B003
 
 
+# -------------------------------------------------------------------------------------------------- a running process
+
+
 _PIECE: Final = 64 << 10
 _TICK: Final = 0.1
-#: How long output is waited for that a child keeps open (the master of shared ssh connections) after git has ended.
+#: How long to wait for output that a child keeps open after git has ended (the master of shared ssh connections).
 _GRACE: Final = 0.5
-#: Of what git says, the end is kept: the reason is there.
+#: The end of git's error output is kept, because it has the reason.
 _SAID_BYTES: Final = 32 << 10
-
-
-class Done(NamedTuple):
-    code: int
-    output: bytes
-    said: str
-
-
-class Patience(NamedTuple):
-    """What ends a process besides the operation's clock."""
-
-    #: Called now and then; raises where it has brought too much. Returns how much it has brought.
-    look: Callable[[], int]
-    silence_seconds: float
-
-
-class How(TypedDict, total=False):
-    """What may be said of a run besides."""
-
-    given: bytes | None
-    patience: Patience | None
-    hear: Callable[[str], None] | None
 
 
 def collect(
@@ -121,12 +198,12 @@ def collect(
     context: Context,
     *,
     given: bytes = b"",
-    patience: Patience | None = None,
-    hear: Callable[[str], None] | None = None,
+    limits: ProcessLimits | None = None,
+    on_line: Callable[[str], None] | None = None,
 ) -> Done:
-    """Let ``process`` run to its end. ``hear`` gets each line of what it says, in the thread that called."""
+    """Wait for ``process`` and return its result. ``on_line`` gets each line of its error output, in this thread."""
     pieces: queue.SimpleQueue[tuple[bool, bytes]] = queue.SimpleQueue()
-    output, said = bytearray(), _Said(hear)
+    output, said = bytearray(), _ErrorOutput(on_line)
     try:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -134,7 +211,7 @@ def collect(
             threading.Thread(target=_pump, args=(stream, is_output, pieces), daemon=True).start()
         if process.stdin is not None:
             feed(process, given)
-        watch = _Watch(context, patience)
+        watch = _Watch(context, limits)
         still_open, ended_at = 2, 0.0
         while still_open:
             watch.check()
@@ -155,21 +232,23 @@ def collect(
                     raise metadata_exceeded("what git lists")
             else:
                 said.add(piece)
-        while process.poll() is None:  # it has closed its output and may go on all the same
+        while process.poll() is None:  # git has closed its output, and may still run
             watch.check()
             pause(process, _TICK)
-        if patience is not None:
-            patience.look()
+        if limits is not None:
+            limits.measure()
         return Done(process.returncode, bytes(output), said.text())
     finally:
         kill(process)
 
 
 class _Watch:
-    def __init__(self, context: Context, patience: Patience | None) -> None:
+    """The checks while a process runs: the deadline, its limits, and its silence."""
+
+    def __init__(self, context: Context, limits: ProcessLimits | None) -> None:
         self._context = context
-        self._patience = patience
-        self._brought = 0
+        self._limits = limits
+        self._fetched = 0
         self._active = self._looked = time.monotonic()
 
     def active(self) -> None:
@@ -178,25 +257,25 @@ class _Watch:
     def check(self) -> None:
         self._context.checkpoint()
         now = time.monotonic()
-        if self._patience is None or now - self._looked < _TICK:
+        if self._limits is None or now - self._looked < _TICK:
             return
         self._looked = now
-        brought = self._patience.look()
-        if brought != self._brought:
-            self._brought, self._active = brought, now
-        if now - self._active > self._patience.silence_seconds:
+        fetched = self._limits.measure()
+        if fetched != self._fetched:
+            self._fetched, self._active = fetched, now
+        if now - self._active > self._limits.silence_seconds:
             raise NetworkError(
-                f"git had nothing to say for {self._patience.silence_seconds:g} seconds",
+                f"git had nothing to say for {self._limits.silence_seconds:g} seconds",
                 part="timeout",
                 hint="is the server in trouble, or a firewall in the way?",
             )
 
 
-class _Said:
-    """The end of what git says, without its progress: that comes as lines which overwrite each other."""
+class _ErrorOutput:
+    """The end of git's error output. Lines of progress, which overwrite each other, are lines like all others."""
 
-    def __init__(self, hear: Callable[[str], None] | None) -> None:
-        self._hear = hear
+    def __init__(self, on_line: Callable[[str], None] | None) -> None:
+        self._on_line = on_line
         self._rest = b""
         self._kept = bytearray()
 
@@ -212,8 +291,8 @@ class _Said:
         self._kept += line + b"\n"
         if len(self._kept) > 2 * _SAID_BYTES:
             del self._kept[:_SAID_BYTES]
-        if self._hear is not None:
-            self._hear(line.decode("utf-8", "replace"))
+        if self._on_line is not None:
+            self._on_line(line.decode("utf-8", "replace"))
 
     def text(self) -> str:
         self._line(self._rest)
@@ -222,7 +301,7 @@ class _Said:
 
 
 def _pump(stream: IO[bytes], is_output: bool, pieces: queue.SimpleQueue[tuple[bool, bytes]]) -> None:
-    # This thread alone closes the pipe: nobody may, while it reads.
+    # Only this thread closes the pipe: no other thread may close it while this one reads.
     try:
         with stream:
             while piece := os.read(stream.fileno(), _PIECE):
@@ -231,21 +310,27 @@ def _pump(stream: IO[bytes], is_output: bool, pieces: queue.SimpleQueue[tuple[bo
         pieces.put((is_output, b""))
 
 
+# ----------------------------------------------------------------------------------------------------------- progress
+
+
 _RECEIVING: Final = re.compile(
     r"Receiving objects: .*?, (?P<amount>\d{1,9}(?:\.\d{1,3})?) (?P<unit>bytes|KiB|MiB|GiB)\b", re.ASCII
 )
 _UNITS: Final = {"bytes": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB}
 
 
-class Receiving:
-    """Hears the lines of one fetch and reports what is new in each."""
+class FetchProgress:
+    """Reporter of how many bytes a fetch has received, by git's own lines.
+
+    They read ``Receiving objects:  45% (450/1000), 1.20 MiB | 2.30 MiB/s``.
+    """
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._reported = 0
 
-    def hear(self, line: str) -> None:
-        # What the server says comes behind "remote: ", so that it cannot speak for git.
+    def read_line(self, line: str) -> None:
+        # Lines of the server begin with "remote: ", so they are never taken for git's own.
         found = _RECEIVING.match(line)
         if found is None:
             return
@@ -253,76 +338,3 @@ class Receiving:
         if received > self._reported:
             self._context.advance(received - self._reported)
             self._reported = received
-
-
-#: The first that takes its settings from variables (``GIT_CONFIG_COUNT``); an older one does not know our remote.
-FLOOR: Final = (2, 31)
-_VERSION = re.compile(rb"git version (\d+)\.(\d+)")
-_HINT = f"install git {FLOOR[0]}.{FLOOR[1]} or newer, and put it on PATH"
-
-
-class Git:
-    """The program; each run says in which repository and with which environment."""
-
-    def __init__(self, context: Context) -> None:
-        program = shutil.which("git", path=context.environ.get("PATH"))
-        if program is None:
-            raise ToolMissingError("git is needed for this address, and is not on PATH", hint=_HINT)
-        self.program = os.path.abspath(program)
-        self.context = context
-
-    def run(
-        self,
-        arguments: Sequence[str],
-        environ: Mapping[str, str],
-        *,
-        given: bytes | None = None,
-        patience: Patience | None = None,
-        hear: Callable[[str], None] | None = None,
-    ) -> Done:
-        """Run it to its end, whatever that is. Too much output, or no time left, is an error."""
-        self.context.checkpoint()
-        process = self.start(arguments, environ, talks=given is not None)
-        return collect(process, self.context, given=given or b"", patience=patience, hear=hear)
-
-    def start(self, arguments: Sequence[str], environ: Mapping[str, str], *, talks: bool) -> Popen[bytes]:
-        """A process that the caller ends with :func:`getmodules.util.processes.kill`, in any case."""
-        git = runner()
-        # A Windows process gets its group from GitPython.
-        apart = {} if sys.platform == "win32" else {"start_new_session": True}
-        command = [*_without(environ), self.program, *arguments]
-        try:
-            running = git().execute(
-                command, istream=subprocess.PIPE if talks else None, as_process=True, env=_full(environ), **apart
-            )
-        except Exception as error:
-            raise FetchError(f"git cannot be run: {printable(str(error), 300)}", part="unreadable") from error
-        process = running.proc
-        assert process is not None
-        # It kills what it was given when it is forgotten, and only that; we end the group.
-        running.proc = None
-        return process
-
-    def check_version(self, environ: Mapping[str, str]) -> None:
-        """Raise where git is too old. Asked after a failure only: an old one cannot do any harm, it just fails."""
-        found = _VERSION.match(self.run(["version"], environ).output)
-        if found is not None and (int(found[1]), int(found[2])) < FLOOR:
-            version = f"{int(found[1])}.{int(found[2])}"
-            raise ToolMissingError(
-                f"git {version} is too old: {FLOOR[0]}.{FLOOR[1]} is the oldest that works", hint=_HINT
-            )
-
-
-def _without(environ: Mapping[str, str]) -> list[str]:
-    """A prefix that takes away what GitPython would pass on of this process's own environment.
-
-    GitPython starts from ``os.environ`` and can only add to it, and git fails when some of its variables are empty.
-    """
-    surplus = [name for name in os.environ if name not in environ] if sys.platform != "win32" else []
-    # POSIX has it there.
-    return ["/usr/bin/env", *(part for name in surplus for part in ("-u", name))] if surplus else []
-
-
-def _full(environ: Mapping[str, str]) -> dict[str, str]:
-    # Where there is no env(1), an empty variable is the nearest to none.
-    return {**dict.fromkeys(os.environ, ""), **environ} if sys.platform == "win32" else dict(environ)

@@ -1,4 +1,4 @@
-"""What a repository's refs are, and which commit a ``ref=`` means: git's own rules, on what ``ls-remote`` said."""
+"""The refs of a repository, as ``ls-remote`` lists them, and the meaning of ``ref=``, by git's own rules."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _SYMREF = re.compile(r"ref: (?P<target>\S+)\tHEAD")
 _COMMIT = re.compile(r"(?:[0-9A-Fa-f]{40}|[0-9A-Fa-f]{64})", re.ASCII)
 _SHORT = re.compile(r"[0-9A-Fa-f]{7,63}", re.ASCII)
 _PEELED: Final = "^{}"
-#: How git completes a short name, the first that is there wins (gitrevisions(7)).
+#: The completions of a short name; the first that exists wins (gitrevisions(7)).
 _RULES: Final = ("{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD")
 _BRANCHES_AND_TAGS: Final = ("refs/heads/", "refs/tags/")
 _COMPARED = 5_000
 _NAMED = 5
 _MOST_ALIKE: Final = 16
-#: What means nothing else to git when it is asked for. A server may list what it likes.
+#: The names that git takes for nothing but a ref; a server may list any text as a name.
 _PLAIN: Final = re.compile(r"refs(?:/(?!\.)[A-Za-z0-9_.@+=#,-]+(?<!\.)(?<!\.lock))+")
 
 
 class Found(NamedTuple):
-    """A ref of the remote and the commit that it leads to, tags followed to their end."""
+    """A ref of the remote, and the commit that it leads to, through tags if need be."""
 
     name: str
     commit: str
@@ -40,7 +40,7 @@ class Refs:
 
     ids: Mapping[str, str]
     peeled: Mapping[str, str]
-    #: The branch that HEAD stands for, where the server says so.
+    #: The branch that HEAD points at, if the server names it.
     head: str | None = None
 
     @classmethod
@@ -62,7 +62,7 @@ class Refs:
         return cls(ids, peeled, head)
 
     def find(self, ref: str | None) -> Found | None:
-        """What ``ref`` means; ``None`` where no ref is called so."""
+        """Return the ref that ``ref`` means, or ``None`` if there is none of this name."""
         if ref is None or ref == "HEAD":
             return self._head()
         names = [rule.format(ref) for rule in (_RULES[:1] if ref.startswith("refs/") else _RULES)]
@@ -82,16 +82,19 @@ class Refs:
         return [name.removeprefix("refs/tags/") for name in self.ids if name.startswith("refs/tags/")]
 
     def beside(self, short: str) -> list[str]:
-        """Which refs lead to commits that no branch and no tag may lead to, where ``short`` is to be completed: HEAD,
-        which may be detached, and one for each listed id that begins so (a forge lists its pull requests)."""
+        """Return the refs besides branches and tags that may lead to the commit that begins with ``short``.
+
+        These are HEAD, which may be detached, and one ref for each listed id that begins so (a forge lists its pull
+        requests).
+        """
         odd = (name for name in self.ids if _is_odd(name) and _PLAIN.fullmatch(name))
         alike = {self._peel(name): name for name in odd if self._peel(name).startswith(short)}
         head = [name for name in self.ids if name == "HEAD"]
-        # So many would need a miracle, or somebody who makes them: then it is ambiguous after a few.
+        # More are the work of an attacker; then a few are enough to make it ambiguous.
         return list(dict.fromkeys((*head, *islice(alike.values(), _MOST_ALIKE))))
 
     def name_of(self, commit: str) -> str | None:
-        """A ref that leads to ``commit``, HEAD only where there is no other."""
+        """Return a ref that leads to ``commit``, and HEAD only if there is no other."""
         names = sorted(self.ids, key=lambda name: name == "HEAD")
         return next((name for name in names if self._peel(name) == commit), None)
 
@@ -112,7 +115,7 @@ class Refs:
     def _near(self, ref: str) -> str | None:
         import difflib
 
-        # A forge lists thousands of pull requests, and what is meant is a branch or a tag.
+        # A forge lists thousands of pull requests, and most likely a branch or a tag is meant.
         names = sorted((name for name in self.ids if name != "HEAD"), key=_is_odd)
         short = [name.removeprefix("refs/tags/").removeprefix("refs/heads/") for name in names]
         wanted = ref.removeprefix("refs/").removeprefix("tags/").removeprefix("heads/")
@@ -131,10 +134,10 @@ def _is_odd(name: str) -> bool:
 
 
 def full_commit(ref: str | None) -> str | None:
-    """``ref`` as a commit's whole id, if it is one."""
+    """Return ``ref`` in lower case if it is the full id of a commit."""
     return ref.lower() if ref is not None and _COMMIT.fullmatch(ref) else None
 
 
 def short_commit(ref: str | None) -> str | None:
-    """``ref`` as the beginning of a commit's id, if it can be one."""
+    """Return ``ref`` in lower case if it can be the beginning of a commit's id."""
     return ref.lower() if ref is not None and _SHORT.fullmatch(ref) else None

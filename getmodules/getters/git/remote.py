@@ -1,4 +1,4 @@
-"""Where a repository is, and what git is told of it: never a password, and only transports that we know."""
+"""The address of a repository, as git gets it: without a password, and with known transports only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from getmodules.errors import AddressError
 from getmodules.util.redact import printable, redact_address
 from getmodules.util.values import field, valueclass
 
-#: git never hears of any other: ``ext::`` and its kin run commands.
+#: The only transports that git may use: ``ext::`` and others run commands.
 TRANSPORTS = ("https", "http", "ssh", "git", "file")
 _PORTS = {"https": 443, "http": 80, "ssh": 22, "git": 9418, "file": 0}
 _SCP = re.compile(r"(?:(?P<user>[A-Za-z0-9._~][A-Za-z0-9._~-]*)@)?(?P<host>[A-Za-z0-9][A-Za-z0-9.-]*):(?P<path>[^:].*)")
@@ -20,7 +20,7 @@ _SCP = re.compile(r"(?:(?P<user>[A-Za-z0-9._~][A-Za-z0-9._~-]*)@)?(?P<host>[A-Za
 
 @valueclass(kw_only=False)
 class Remote:
-    """A repository and the key that its address carries. Equal ones are asked once in a run."""
+    """A repository, and the key in its address. The refs of equal ones are requested once in an operation."""
 
     url: Url = field(repr=False)
     sshkey: str | None = field(default=None, repr=False)
@@ -43,9 +43,9 @@ class Remote:
 
     @property
     def location(self) -> str:
-        """The URL as git gets it. What git starts shows it in its command line, so it has no password.
+        """Return the URL for git, without a password, since git's child processes show it in their command lines.
 
-        Of ``http`` not even a user: that may be a token.
+        For ``http`` and ``https`` it has no user either: that may be a token.
         """
         user = "" if self.is_web else self.url.userinfo.partition(":")[0]
         return str(self.url._replace(userinfo=user))
@@ -55,8 +55,10 @@ class Remote:
         return redact_address(self.location)
 
     def submodule(self, typed: str) -> Remote:
-        """Where the submodule with the URL ``typed`` is; raises :class:`AddressError` for what is no place of a kind
-        that we know. The key and the password go along where the origin is the same."""
+        """Return the remote of the submodule with the URL ``typed``, or raise :class:`AddressError`.
+
+        It has the key and the password of this one if the origin is the same.
+        """
         if not typed or typed.startswith("-") or not typed.isprintable() or "\\" in typed:
             raise AddressError(f"{printable(redact_address(typed))!r} is no URL of a repository")
         if typed.startswith(("./", "../")) or typed in (".", ".."):
@@ -90,7 +92,7 @@ def _absolute(typed: str) -> Url:
 
 
 def _relative(base: Url, typed: str) -> Url:
-    """As git resolves it: against the repository's own URL, of which ``..`` takes off the last part."""
+    """Resolve ``typed`` as git does: against the repository's own URL, of which ``..`` removes the last part."""
     path = base.path.rstrip("/")
     rest = typed
     while rest:

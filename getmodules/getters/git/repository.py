@@ -1,6 +1,6 @@
-"""A repository's files as members: bytes exactly as they are stored, and the submodules' where they belong.
+"""A repository at one commit, fetched and open for reading, and its files as members.
 
-One repository at one commit, in the workshop and open for reading.
+Files have exactly the bytes that are stored; the members of submodules follow those of their repository.
 """
 
 from __future__ import annotations
@@ -16,56 +16,62 @@ from getmodules.api.model import Kind, Member
 from getmodules.api.ports import Context
 from getmodules.errors import CorruptArchiveError, InstallError, LimitExceededError, NotFoundError, UnsafeContentError
 from getmodules.getters.git.connection import connected, sweep_keys
-from getmodules.getters.git.fetch import Aim, Budget, Fetcher
+from getmodules.getters.git.fetch import Budget, Fetcher, WantedCommit
 from getmodules.getters.git.host_check import too_far_in
 from getmodules.getters.git.locate import workshop_key
-from getmodules.getters.git.objects import MISSING, WHOLE_BYTES, Content, Mode, Objects, tree_of
+from getmodules.getters.git.objects import MISSING, WHOLE_BYTES, Mode, Objects, ObjectStream, tree_of
 from getmodules.getters.git.process import Git
 from getmodules.getters.git.remote import Remote
 from getmodules.getters.git.store import Extent, Store
-from getmodules.getters.git.tree import FILE, Entry, Selection, Submodules, Walk
+from getmodules.getters.git.tree import GITMODULES, PathSelection, RepositoryEntry, Submodules, Walk
 from getmodules.net.address_check import no_further_in
 from getmodules.util.redact import printable
 from getmodules.util.values import replace, valueclass
 
-T = TypeVar("T")
+#: More than any real nesting of submodules; a repository that contains itself never ends.
+MOST_NESTED: Final = 16
 _CONTENT = (Mode.FILE, Mode.EXECUTABLE, Mode.SYMLINK)
+_FILES: Final = (Mode.FILE, Mode.EXECUTABLE)
+_LFS: Final = b"version https://git-lfs.github.com/spec/v1\n"
+_LFS_BYTES: Final = 1024
+_NAMED: Final = 3
+T = TypeVar("T")
 
 
 @valueclass(kw_only=False)
 class Tools:
-    """What all packages of one call share."""
+    """Git and the limits that a package and its submodules share."""
 
     git: Git
     budget: Budget
     with_submodules: bool
 
 
-class Package:
-    """Holds the workshop from :meth:`open` to :meth:`close`."""
+class RepositoryPackage:
+    """One commit of a repository. It has the workshop from :meth:`open` to :meth:`close`."""
 
-    def __init__(self, remote: Remote, aim: Aim, selection: Selection, tools: Tools) -> None:
+    def __init__(self, remote: Remote, wanted: WantedCommit, selection: PathSelection, tools: Tools) -> None:
         self.remote = remote
-        self.aim = aim
+        self.wanted = wanted
         self.selection = selection
         self.tree = ""
-        self.entries: Sequence[Entry] = ()
+        self.entries: Sequence[RepositoryEntry] = ()
         self._tools = tools
         self._held = ExitStack()
         self._directory = Path()
         self._objects: Objects | None = None
         self._store: Store | None = None
-        #: Whether all that is read was fetched by this very call.
+        #: Whether everything that is read was fetched by this call.
         self._is_fresh = False
-        #: Whether the store had nothing before that.
+        #: Whether the store was empty before the fetch.
         self._was_empty = False
 
     def open(self) -> None:
-        """Fetch what is missing, and know all names. Nothing is known of the files' contents yet."""
+        """Fetch what is missing and read all trees. The files' contents are not read yet."""
         try:
             self._enter()
         except InstallError as error:
-            # Where it is the cache that is full, workshops are where the module goes, now that this is known.
+            # If the cache's disk is full, the next workshop is beside the destination.
             if error.part != "no-space" or not self._enter(but_not=self._directory):
                 raise
 
@@ -77,8 +83,8 @@ class Package:
         assert self._store is not None
         return self._store
 
-    def contents(self, entries: Sequence[Entry]) -> Iterator[Content]:
-        """The content of each of ``entries``, in their order. What an older store has lost is fetched again."""
+    def contents(self, entries: Sequence[RepositoryEntry]) -> Iterator[ObjectStream]:
+        """Yield the content of each of ``entries``, in their order. What an older store has lost is fetched again."""
         done = 0
         while True:
             try:
@@ -92,15 +98,15 @@ class Package:
                     raise
                 self._renew()
 
-    def tools_for(self, link: Entry, remote: Remote) -> Tools:
-        """For what this repository names: that may be no further in than the repository itself."""
+    def tools_for(self, link: RepositoryEntry, remote: Remote) -> Tools:
+        """Return the tools for a submodule, which must not be in a more private network than this repository."""
         if remote.origin == self.remote.origin or self.remote.scheme == "file":
             return self._tools
-        check = no_further_in(self.store.came_from(self.aim.commit), partial(too_far_in, printable(link.path)))
+        check = no_further_in(self.store.network_kind(self.wanted.commit), partial(too_far_in, printable(link.path)))
         return replace(self._tools, git=Git(replace(self._tools.git.context, check_address=check)))
 
-    def gitlinks(self) -> list[Entry]:
-        """The submodules that are wanted, or that something wanted lies in."""
+    def gitlinks(self) -> list[RepositoryEntry]:
+        """Return the submodules that are wanted, or contain something wanted."""
         return [
             entry
             for entry in self.entries
@@ -110,7 +116,7 @@ class Package:
     # --------------------------------------------------------------------------------------------- opening
 
     def _enter(self, *, but_not: Path | None = None) -> bool:
-        """``False``, and nothing was done, where the workshop is ``but_not``."""
+        """Enter the workshop and open a store. Do nothing and return ``False`` if the workshop is ``but_not``."""
         with ExitStack() as held:
             self._directory = held.enter_context(self._tools.git.context.workshop(workshop_key(self.remote)))
             if self._directory == but_not:
@@ -123,19 +129,19 @@ class Package:
 
     def _open_store(self) -> None:
         for store in self._usable():
-            if not store.is_complete(self.aim.commit):
+            if not store.is_complete(self.wanted.commit):
                 continue
             try:
                 self._read_from(store)
                 return
             except CorruptArchiveError:
-                # Whatever happened to it: what a new one says is what counts.
+                # The store is damaged. A new fetch decides.
                 self._release()
                 store.wipe()
         self._fetch()
 
     def _usable(self) -> Iterator[Store]:
-        """The stores that may have it, the one that has most first."""
+        """Yield the stores that may have the commit and its files."""
         kinds = (
             (Extent.TIP, Extent.HISTORY) if self.selection.is_everything else (Extent.TIP, Extent.HISTORY, Extent.LEAN)
         )
@@ -157,15 +163,15 @@ class Package:
         git, context = self._tools.git, self._tools.git.context
         with connected(self.remote, git, self._directory) as connection:
             fetcher = Fetcher(git, connection, self._tools.budget)
-            if not self._renewing(store, lambda: fetcher.by_commit(store, self.aim)):
+            if not self._renewing(store, lambda: fetcher.by_commit(store, self.wanted)):
                 store = full = self._a_store(Extent.HISTORY)
                 store.prepare()
-                self._renewing(full, lambda: fetcher.history(full, self.aim))
+                self._renewing(full, lambda: fetcher.history(full, self.wanted))
                 context.notice("the server gives no single commits, so the whole history was fetched")
         self._read_from(store)
 
     def _renewing(self, store: Store, fetch: Callable[[], T]) -> T:
-        """``fetch()``; once more into an empty store where what was in it may have been in the way."""
+        """Call ``fetch``; if it fails in a store that was not empty, empty the store and call it again."""
         self._was_empty = store.bytes() == 0
         try:
             return fetch()
@@ -179,12 +185,12 @@ class Package:
     def _read_from(self, store: Store) -> None:
         self._store = store
         self._objects = objects = Objects(store, self._tools.git)
-        kind, commit = objects.kind_of(self.aim.commit)
+        kind, commit = objects.kind_of(self.wanted.commit)
         if kind == MISSING:
-            raise CorruptArchiveError(f"the commit {self.aim.commit} is not where it was put")
+            raise CorruptArchiveError(f"the commit {self.wanted.commit} is not where it was put")
         if kind != "commit":
             raise NotFoundError(
-                f"{self.aim.commit} in {self.remote.shown} is a {kind}, not a commit",
+                f"{self.wanted.commit} in {self.remote.shown} is a {kind}, not a commit",
                 hint="name a branch, a commit, or a tag that leads to one",
             )
         self.tree = tree_of(commit)
@@ -204,13 +210,13 @@ class Package:
             if not fetcher.blobs(store, lacking):
                 whole = self._a_store(Extent.TIP)
                 whole.prepare()
-                if fetcher.by_commit(whole, self.aim):
+                if fetcher.by_commit(whole, self.wanted):
                     self._release()
                     self._store, self._objects = whole, Objects(whole, git)
 
     def _lacking(self, objects: Objects) -> list[str]:
         needed = list(dict.fromkeys(self._needed()))
-        # The server filtered all that is in such a store, or nothing of it: one file tells for all, without a process.
+        # The server filtered either every file of a new store or none: one file tells for all, without a process.
         if needed and self._was_empty and objects.kind_of(needed[0])[0] == MISSING:
             return needed
         return objects.absent(needed)
@@ -218,11 +224,11 @@ class Package:
     def _needed(self) -> Iterator[str]:
         needs_modules = self._tools.with_submodules and bool(self.gitlinks())
         for entry in self.entries:
-            if entry.mode in _CONTENT and (entry.wanted or (needs_modules and entry.path == FILE)):
+            if entry.mode in _CONTENT and (entry.wanted or (needs_modules and entry.path == GITMODULES)):
                 yield entry.id
 
     def _a_store(self, kind: Extent) -> Store:
-        return Store(self._directory, kind, len(self.aim.commit))
+        return Store(self._directory, kind, len(self.wanted.commit))
 
     def _release(self) -> None:
         objects, self._objects = self._objects, None
@@ -230,22 +236,17 @@ class Package:
             objects.close()
 
 
-#: Deeper than anybody nests; a repository that holds itself goes on for ever.
-MOST_NESTED: Final = 16
-_LFS: Final = b"version https://git-lfs.github.com/spec/v1\n"
-_LFS_BYTES: Final = 1024
-_NAMED: Final = 3
-_FILES: Final = (Mode.FILE, Mode.EXECUTABLE)
+# ------------------------------------------------------------------------------------------------------------ members
 
 
 class RepositoryMembers:
-    """The members of an open package, then those of each submodule. One workshop is held at a time.
+    """The members of an open package, then those of each submodule.
 
-    Whoever holds two could wait for another who holds the second and wants the first; a repository may even be
+    Only one workshop is entered at a time. With two, threads could wait for each other's; and a repository may even be
     its own submodule.
     """
 
-    def __init__(self, package: Package, tools: Tools) -> None:
+    def __init__(self, package: RepositoryPackage, tools: Tools) -> None:
         self._package = package
         self._tools = tools
         self._pointers: list[str] = []
@@ -265,7 +266,7 @@ class RepositoryMembers:
         _notice(context, self._left_out, "submodules are left out")
         _notice(context, self._pointers, "files are pointers of git LFS: what they stand for is not in the repository")
 
-    def _package_members(self, package: Package, prefix: str, nested: int) -> Iterator[Member]:
+    def _package_members(self, package: RepositoryPackage, prefix: str, nested: int) -> Iterator[Member]:
         try:
             yield from self._own_members(package, prefix)
             links = package.gitlinks()
@@ -280,7 +281,7 @@ class RepositoryMembers:
                 yield from self._submodule(package, modules, link, prefix, nested + 1)
 
     def _submodule(
-        self, parent: Package, modules: Submodules, link: Entry, prefix: str, nested: int
+        self, parent: RepositoryPackage, modules: Submodules, link: RepositoryEntry, prefix: str, nested: int
     ) -> Iterator[Member]:
         path = f"{prefix}{link.path}"
         if nested > MOST_NESTED:
@@ -290,7 +291,9 @@ class RepositoryMembers:
                 hint="this bound is fixed; submodules=false does without the submodules",
             )
         remote = modules.remote(link.path, parent.remote)
-        package = Package(remote, Aim(link.id), parent.selection.within(link.path), parent.tools_for(link, remote))
+        package = RepositoryPackage(
+            remote, WantedCommit(link.id), parent.selection.relative_to(link.path), parent.tools_for(link, remote)
+        )
         try:
             package.open()
         except NotFoundError as error:
@@ -298,18 +301,18 @@ class RepositoryMembers:
         yield Member(path, Kind.DIRECTORY)
         yield from self._package_members(package, f"{path}/", nested)
 
-    def _modules(self, package: Package) -> Submodules:
-        entry = next((each for each in package.entries if each.path == FILE), None)
+    def _modules(self, package: RepositoryPackage) -> Submodules:
+        entry = next((each for each in package.entries if each.path == GITMODULES), None)
         if entry is None:
             return Submodules({})
         if entry.mode not in _FILES:
-            raise UnsafeContentError(f"{FILE} in the repository is no file", part="submodule")
+            raise UnsafeContentError(f"{GITMODULES} in the repository is no file", part="submodule")
         (content,) = package.contents([entry])
         if content.size > WHOLE_BYTES:
-            raise metadata_exceeded(f"{FILE} in the repository", WHOLE_BYTES)
+            raise metadata_exceeded(f"{GITMODULES} in the repository", WHOLE_BYTES)
         return Submodules.read(b"".join(content.chunks), package.store, self._tools.git)
 
-    def _own_members(self, package: Package, prefix: str) -> Iterator[Member]:
+    def _own_members(self, package: RepositoryPackage, prefix: str) -> Iterator[Member]:
         with_content = [each for each in package.entries if each.wanted and _has_content(each)]
         contents = package.contents(with_content)
         for entry in package.entries:
@@ -319,12 +322,12 @@ class RepositoryMembers:
             elif entry.mode == Mode.GITLINK:
                 continue
             elif not entry.wanted:
-                # Its name may collide with another, or be the near one to what was asked for.
+                # The name may collide with another one, or be a suggestion for a subdirectory that does not exist.
                 yield Member(name, Kind.SYMLINK if entry.mode == Mode.SYMLINK else Kind.FILE)
             else:
                 yield self._with_content(name, entry, next(contents))
 
-    def _with_content(self, name: str, entry: Entry, content: Content) -> Member:
+    def _with_content(self, name: str, entry: RepositoryEntry, content: ObjectStream) -> Member:
         size, chunks = content
         if entry.mode == Mode.SYMLINK:
             return Member(name, Kind.SYMLINK, target=self._target(name, content))
@@ -332,14 +335,14 @@ class RepositoryMembers:
             self._pointers.append(name)
         return Member(name, Kind.FILE, size, entry.mode == Mode.EXECUTABLE, lambda: chunks)
 
-    def _target(self, name: str, content: Content) -> str:
+    def _target(self, name: str, content: ObjectStream) -> str:
         limits = self._tools.git.context.limits
         if content.size > limits.path_bytes:
             raise limits.exceeded("path_bytes", f"the target of the link {printable(name)!r}")
         return b"".join(content.chunks).decode("utf-8", "surrogateescape")
 
 
-def _has_content(entry: Entry) -> bool:
+def _has_content(entry: RepositoryEntry) -> bool:
     return entry.mode not in (Mode.DIRECTORY, Mode.GITLINK)
 
 

@@ -1,8 +1,8 @@
-"""Where the user's own configuration leads (``insteadOf``), asked where there may be anything of the kind.
+"""The user's own rules for addresses (``insteadOf``), looked up if the configuration may have any.
 
-What git makes of an address stands in the command line of the helper that it starts, also a password out of the
-user's configuration. So git gets such an address as it comes out, without the password, which goes the way of all
-others (:mod:`getmodules.getters.git.connection`).
+git shows a rewritten address in the command line of the helper that it starts, even a password from the user's
+configuration. So git gets the rewritten address without the password, which is passed like all others
+(:mod:`getmodules.getters.git.connection`).
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from getmodules.getters.git.environment import REMOTE, environment
 from getmodules.getters.git.process import Git
 from getmodules.getters.git.remote import Remote
 
-#: Whoever has neither word in the configuration has no rule, and git need not be asked.
+#: A configuration without these words has no rules, so that git need not be run.
 _WORDS: Final = (b"insteadof", b"include")
 _SSH: Final = ("ssh", "git+ssh", "ssh+git")
 _ALIAS: Final = f"{REMOTE}:"
 
 
 def rewritten(remote: Remote, git: Git, directory: Path) -> str:
-    """The address that git will use. There may be a password in it.
+    """Return the address that git will use, perhaps with a password in it.
 
-    Where a login was typed it stays as it is: no rule is to replace that.
+    An address with a typed login stays as it is: no rule may replace that.
     """
     if _has_login(remote):
         return remote.location
@@ -36,14 +36,14 @@ def rewritten(remote: Remote, git: Git, directory: Path) -> str:
 
 
 def with_own_login(remote: Remote, git: Git, directory: Path) -> Remote:
-    """``remote``, or where a rule leads that brings a login with it."""
-    place = rewritten(remote, git, directory)
-    if place == remote.location or "://" not in place:
+    """Return ``remote``, or the rewritten one if a rule adds a login."""
+    address = rewritten(remote, git, directory)
+    if address == remote.location or "://" not in address:
         return remote
     try:
-        found = Remote(check_url(place))
+        found = Remote(check_url(address))
     except AddressError:
-        return remote  # what is no address for us may be one for git
+        return remote  # git may still accept it
     return found if _has_login(found) else remote
 
 
@@ -52,16 +52,18 @@ def _has_login(remote: Remote) -> bool:
 
 
 def leads_to_ssh(remote: Remote, git: Git, directory: Path) -> bool:
+    """Return whether git will use ssh for ``remote``, perhaps by a rule."""
     if remote.scheme in _SSH:
         return True
     scheme, separator, _ = rewritten(remote, git, directory).partition("://")
     return scheme in _SSH if separator else ":" in scheme
 
 
-def place_settings(remote: Remote) -> tuple[tuple[str, str], ...]:
-    """Where our remote lies: with a login whatever rules there are, whose outcome would stand in a command line.
+def remote_url_settings(remote: Remote) -> tuple[tuple[str, str], ...]:
+    """Return the settings with the URL of our remote.
 
-    git rewrites once, and nobody has a rule for a name that is only in here.
+    With a login, no rule of the user's may apply, since the outcome would be shown in a command line. So the URL is an
+    alias with a rule of our own: git rewrites only once, and nobody else has a rule for our alias.
     """
     name = f"remote.{REMOTE}.url"
     if not _has_login(remote):
@@ -70,7 +72,7 @@ def place_settings(remote: Remote) -> tuple[tuple[str, str], ...]:
 
 
 def _files(environ: Mapping[str, str], program: str) -> Iterator[str]:
-    """Of the user and of the system: there alone rules can be."""
+    """Yield the configuration files of the user and of the system, the only ones with rules."""
     home = environ.get("HOME") or environ.get("USERPROFILE") or ""
     yield os.path.join(environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git", "config")
     yield os.path.join(home, ".gitconfig")
@@ -88,6 +90,6 @@ def _has_rules(path: str) -> bool:
 def _ask(remote: Remote, git: Git, directory: Path) -> str:
     if not any(map(_has_rules, _files(git.context.environ, git.program))):
         return remote.location
-    environ = environment(git.context.environ, directory, settings=place_settings(remote))
+    environ = environment(git.context.environ, directory, settings=remote_url_settings(remote))
     done = git.run(["ls-remote", "--get-url", REMOTE], environ)
     return os.fsdecode(done.output).strip() if done.code == 0 else remote.location

@@ -1,8 +1,8 @@
-"""A bare repository in the getter's workshop: made by hand, and put in order before each use.
+"""A bare repository in the getter's workshop, created by us and put in order before each use.
 
-It may be an older one, or one that a process left when it was killed, or that somebody changed. Its configuration is
-never read as it was found, and what is read out of it is hashed against its name. A commit counts as complete when
-there is a file of ours for it, which is written after git has fetched and checked all that it needs.
+It may be from an earlier run, or left by a process that was killed, or changed by somebody. So its configuration is
+written anew before it is read, and every object that is read is hashed against its id. A commit is complete if our
+mark for it exists, a file that is written after git has fetched and checked everything that the commit needs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from getmodules.files.removal import remove_contents
 from getmodules.getters.git.environment import REMOTE
 from getmodules.util.redact import printable
 
-#: Below this git keeps what was fetched, so that the next fetch can build on it.
+#: The refs for what was fetched; the next fetch builds on them.
 REFS: Final = "refs/getmodules"
 _COMPLETE: Final = "complete"
 _DIRECTORIES: Final = ("objects", "objects/pack", "refs", _COMPLETE)
@@ -31,15 +31,15 @@ _IN_THE_WAY: Final = ("hooks", "info", "logs", "worktrees", "modules", "commondi
 
 
 class Extent(StrEnum):
-    """How much of a repository a store holds; one store is never two of these, since git takes what it has for all."""
+    """The part of a repository that a store has. They have separate stores: git assumes that a store is complete."""
 
-    #: Single commits with all that they need.
+    #: Single commits with all their trees and files.
     TIP = "tip"
-    #: Commits and trees, and of the files those that somebody wanted.
+    #: Commits and trees, and only those files that were wanted.
     LEAN = "lean"
-    #: Commits alone, all of them.
+    #: All commits, without trees and files.
     COMMITS = "commits"
-    #: All branches and tags with everything.
+    #: All branches and tags with their whole history.
     HISTORY = "history"
 
     @property
@@ -48,13 +48,15 @@ class Extent(StrEnum):
 
 
 class Store:
+    """A bare repository for one extent and one kind of hash."""
+
     def __init__(self, workshop: Path, kind: Extent, id_length: int) -> None:
         self.kind = kind
         self.algorithm = "sha256" if id_length == 64 else "sha1"
         self.path = workshop / f"{kind}-{self.algorithm}"
 
     def prepare(self) -> None:
-        """Make it usable, whatever was there."""
+        """Make it usable, whatever its present state."""
         with translated(f"cannot prepare {printable(str(self.path), 500)!r}"):
             if not self._is_sound():
                 self._remove()
@@ -65,7 +67,7 @@ class Store:
             self.for_reading()
 
     def _is_sound(self) -> bool:
-        """Whether all that we or git will open is of its kind: a link leads out of here, and a pipe never answers."""
+        """Return whether only regular files and directories are where git or we will open them: no links, no pipes."""
         if not self._is_directory():
             return not os.path.lexists(self.path)
         waiting = [""]
@@ -104,16 +106,17 @@ class Store:
             path.unlink(missing_ok=True)
 
     def _leftovers(self) -> Iterator[Path]:
-        """Of a git that was killed: a lock that is still there blocks for ever."""
+        """Yield the files that a killed git left behind: a lock file would block for ever."""
         yield from self.path.glob("*.lock")
         yield from (self.path / "refs").rglob("*.lock")
         yield from (self.path / "objects" / "pack").glob("tmp_*")
 
     def for_reading(self) -> None:
-        """As a plain repository: nothing that is not there is fetched behind our back."""
+        """Configure a plain repository, in which git fetches no missing object on its own."""
         self._configure("")
 
     def for_fetching(self) -> None:
+        """Configure a partial clone, if the extent is filtered."""
         if self.kind.filter is not None:
             self._configure(
                 f"\tpartialClone = {REMOTE}\n"
@@ -130,17 +133,18 @@ class Store:
     def is_complete(self, commit: str) -> bool:
         return (self.path / _COMPLETE / commit).is_file()
 
-    def complete(self, commit: str, kind: str | None) -> None:
-        """``kind`` is that of the network which it came from: no submodule may be further in than that."""
+    def mark_complete(self, commit: str, kind: str | None) -> None:
+        """Mark ``commit`` as complete; ``kind`` is that of the network it came from, the limit for its submodules."""
         with translated("cannot write into a working directory"):
             (self.path / _COMPLETE / commit).write_text(kind or "", encoding="ascii")
 
-    def came_from(self, commit: str) -> str | None:
+    def network_kind(self, commit: str) -> str | None:
+        """Return the kind of the network that a complete commit came from, if it is known."""
         with translated("cannot read a working directory"):
             return (self.path / _COMPLETE / commit).read_text(encoding="ascii", errors="replace") or None
 
     def ref(self, name: str) -> str | None:
-        """The id that a ref of ours has, which git wrote."""
+        """Return the id of one of our refs, which git wrote."""
         try:
             text = (self.path / REFS / name).read_text(encoding="ascii").strip()
         except (OSError, UnicodeDecodeError):
@@ -148,7 +152,7 @@ class Store:
         return text if _ID.fullmatch(text) else None
 
     def bytes(self) -> int:
-        """How much lies in it. Packs are all that ever grows."""
+        """Return the size of the packs, the only files that grow."""
         total = 0
         with suppress(OSError), os.scandir(self.path / "objects" / "pack") as entries:
             for entry in entries:
@@ -157,6 +161,6 @@ class Store:
         return total
 
     def wipe(self) -> None:
-        """Start over: what is in it cannot be used."""
+        """Remove everything, and prepare an empty store."""
         self._remove()
         self.prepare()

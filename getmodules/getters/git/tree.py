@@ -1,7 +1,7 @@
-"""From a commit's root tree to the entries that somebody wants: level by level, and no further than is needed.
+"""The entries of a commit's tree that are wanted, and the submodules in ``.gitmodules``.
 
-``.gitmodules``: where the packages in a package are. Written by whoever wrote the repository, so nothing of it is
-believed: git takes it apart, and each URL is judged as one of an address would be.
+Trees are read level by level, and only as far as needed. The author of a repository writes its ``.gitmodules``, so
+git parses it, and each URL is checked like one in an address.
 """
 
 from __future__ import annotations
@@ -20,134 +20,79 @@ from getmodules.getters.git.store import Store
 from getmodules.util.redact import printable
 from getmodules.util.values import field, valueclass
 
-FILE: Final = ".gitmodules"
-_HINT: Final = "submodules=false does without the submodules"
-
-
-@valueclass(kw_only=False)
-class Submodules:
-    """URLs by path. How a checkout would be updated (``update``, ``branch``, ``ignore``) means nothing here."""
-
-    urls: dict[str, str]
-
-    @classmethod
-    def read(cls, content: bytes, store: Store, git: Git) -> Submodules:
-        done = git.run(
-            ["config", "--null", "--no-includes", "--file", "-", "--get-regexp", r"^submodule\..*\.(path|url)$"],
-            environment(git.context.environ, store.path),
-            given=content,
-        )
-        if done.code not in (0, 1):  # 1: nothing of the kind is in it
-            raise CorruptArchiveError(f"{FILE} in the repository cannot be read", hint=_HINT)
-        by_name: dict[str, dict[str, str]] = {}
-        for item in filter(None, done.output.decode("utf-8", "surrogateescape").split("\0")):
-            key, _, value = item.partition("\n")
-            name, _, what = key.removeprefix("submodule.").rpartition(".")
-            by_name.setdefault(name, {})[what] = value
-        urls: dict[str, str] = {}
-        for values in by_name.values():
-            if "path" in values and "url" in values:
-                path = values["path"].rstrip("/")
-                if urls.setdefault(path, values["url"]) != values["url"]:
-                    raise UnsafeContentError(
-                        f"{FILE} in the repository has two URLs for the submodule at {printable(path)!r}",
-                        part="submodule",
-                        hint=_HINT,
-                    )
-        return cls(urls)
-
-    def remote(self, path: str, parent: Remote) -> Remote:
-        """Where the submodule at ``path`` is."""
-        typed = self.urls.get(path)
-        if typed is None:
-            raise NotFoundError(
-                f"the submodule at {printable(path)!r} has no URL in the {FILE} of the repository", hint=_HINT
-            )
-        try:
-            remote = parent.submodule(typed)
-        except AddressError as error:
-            raise UnsafeContentError(
-                f"the submodule at {printable(path)!r} cannot be fetched: {error.message}", part="submodule", hint=_HINT
-            ) from error
-        if remote.scheme == "file" and parent.scheme != "file":
-            raise UnsafeContentError(
-                f"the submodule at {printable(path)!r} is a path of this machine, and the repository is not on it",
-                part="local-source",
-                hint=_HINT,
-            )
-        return remote
-
-
-#: What Python needs for one entry besides its characters.
+#: The memory that one entry takes besides its characters.
 _ENTRY_OVERHEAD: Final = 300
-
-#: The bytes of trees, in the order of their ids.
+#: Returns the bytes of trees, in the order of their ids.
 ReadTrees = Callable[[Iterable[str]], Iterator[tuple[str, bytes]]]
 
 
-class Entry(NamedTuple):
+class RepositoryEntry(NamedTuple):
+    """A file, directory, link or submodule in a commit, by its path."""
+
     path: str
     mode: int
     id: str
-    #: Whether its content is installed. What is not is there for its name alone.
+    #: Whether its content is installed; of other entries only the name is used.
     wanted: bool
 
 
 class _Directory(NamedTuple):
+    """A tree that is to be read."""
+
     path: str
     id: str
     wanted: bool
 
 
 @valueclass(kw_only=False)
-class Selection:
-    """Which paths are needed of a package. A glob counts from its first part with a wildcard."""
+class PathSelection:
+    """The paths of a package that are needed. Of a glob, the parts before the first wildcard count."""
 
     prefixes: tuple[str, ...]
 
     @classmethod
-    def of(cls, subdirs: Iterable[str]) -> Selection:
+    def of(cls, subdirs: Iterable[str]) -> PathSelection:
         return cls(tuple(dict.fromkeys(map(plain_start, subdirs))))
 
     @property
     def is_everything(self) -> bool:
         return "" in self.prefixes
 
-    def has(self, path: str) -> bool:
-        """Whether ``path`` lies in what is wanted, or is it."""
+    def includes(self, path: str) -> bool:
+        """Return whether ``path`` is wanted, or is below a wanted path."""
         return any(not prefix or path == prefix or path.startswith(f"{prefix}/") for prefix in self.prefixes)
 
     def leads_to(self, path: str) -> bool:
-        """Whether ``path`` is on the way to what is wanted."""
+        """Return whether ``path`` is a parent of a wanted path."""
         return any(prefix.startswith(f"{path}/") for prefix in self.prefixes)
 
-    def within(self, path: str) -> Selection:
-        """The same as seen from ``path``: a package of its own lies there."""
-        if self.has(path):
-            return Selection(("",))
+    def relative_to(self, path: str) -> PathSelection:
+        """Return the selection for the submodule at ``path``, relative to that."""
+        if self.includes(path):
+            return PathSelection(("",))
         start = f"{path}/"
-        return Selection(tuple(each.removeprefix(start) for each in self.prefixes if each.startswith(start)))
+        return PathSelection(tuple(each.removeprefix(start) for each in self.prefixes if each.startswith(start)))
 
 
 @valueclass(kw_only=False, frozen=False)
 class Walk:
-    """Counts while it goes: a tree may hold itself a thousand times over in a few bytes."""
+    """Reader of all wanted entries, with limits: a few bytes can describe a tree with billions of files."""
 
     limits: Limits
-    selection: Selection
+    selection: PathSelection
     id_bytes: int
     checkpoint: Callable[[], None]
     _wanted: int = 0
     _remembered: int = 0
     _deepest: int = field(init=False)
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[RepositoryEntry] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        # From the root, where the writer counts from the wanted directory: which may itself be that deep.
+        # Counted from the root. The writer counts from the wanted directory, which may be that deep itself.
         longest = max(prefix.count("/") for prefix in self.selection.prefixes)
         self._deepest = self.limits.depth + longest + 1
 
-    def run(self, root: str, read: ReadTrees) -> Sequence[Entry]:
+    def run(self, root: str, read: ReadTrees) -> Sequence[RepositoryEntry]:
         level = [_Directory("", root, self.selection.is_everything)]
         while level:
             below: list[_Directory] = []
@@ -162,9 +107,9 @@ class Walk:
     def _take(self, parent: _Directory, entry: TreeEntry, below: list[_Directory]) -> None:
         mode, name, object_id = entry
         path = f"{parent.path}/{name}" if parent.path else name
-        wanted = parent.wanted or self.selection.has(path)
+        wanted = parent.wanted or self.selection.includes(path)
         self._count(path, wanted)
-        self.entries.append(Entry(path, mode, object_id, wanted))
+        self.entries.append(RepositoryEntry(path, mode, object_id, wanted))
         if mode == Mode.DIRECTORY and (wanted or self.selection.leads_to(path)):
             below.append(_Directory(path, object_id, wanted))
 
@@ -179,3 +124,64 @@ class Walk:
             raise self.limits.exceeded("entries", "the files and directories in the repository")
         if path.count("/") > self._deepest:
             raise self.limits.exceeded("depth", f"the name {printable(path)!r} is too deep")
+
+
+# --------------------------------------------------------------------------------------------------------- submodules
+
+
+GITMODULES: Final = ".gitmodules"
+_HINT: Final = "submodules=false does without the submodules"
+
+
+@valueclass(kw_only=False)
+class Submodules:
+    """The URLs of submodules by path. The settings for updates of a checkout (``update``, ``branch``) are ignored."""
+
+    urls: dict[str, str]
+
+    @classmethod
+    def read(cls, content: bytes, store: Store, git: Git) -> Submodules:
+        done = git.run(
+            ["config", "--null", "--no-includes", "--file", "-", "--get-regexp", r"^submodule\..*\.(path|url)$"],
+            environment(git.context.environ, store.path),
+            given=content,
+        )
+        if done.code not in (0, 1):  # 1: it has no submodules
+            raise CorruptArchiveError(f"{GITMODULES} in the repository cannot be read", hint=_HINT)
+        by_name: dict[str, dict[str, str]] = {}
+        for item in filter(None, done.output.decode("utf-8", "surrogateescape").split("\0")):
+            key, _, value = item.partition("\n")
+            name, _, what = key.removeprefix("submodule.").rpartition(".")
+            by_name.setdefault(name, {})[what] = value
+        urls: dict[str, str] = {}
+        for values in by_name.values():
+            if "path" in values and "url" in values:
+                path = values["path"].rstrip("/")
+                if urls.setdefault(path, values["url"]) != values["url"]:
+                    raise UnsafeContentError(
+                        f"{GITMODULES} in the repository has two URLs for the submodule at {printable(path)!r}",
+                        part="submodule",
+                        hint=_HINT,
+                    )
+        return cls(urls)
+
+    def remote(self, path: str, parent: Remote) -> Remote:
+        """Return the remote of the submodule at ``path``."""
+        typed = self.urls.get(path)
+        if typed is None:
+            raise NotFoundError(
+                f"the submodule at {printable(path)!r} has no URL in the {GITMODULES} of the repository", hint=_HINT
+            )
+        try:
+            remote = parent.submodule(typed)
+        except AddressError as error:
+            raise UnsafeContentError(
+                f"the submodule at {printable(path)!r} cannot be fetched: {error.message}", part="submodule", hint=_HINT
+            ) from error
+        if remote.scheme == "file" and parent.scheme != "file":
+            raise UnsafeContentError(
+                f"the submodule at {printable(path)!r} is a path of this machine, and the repository is not on it",
+                part="local-source",
+                hint=_HINT,
+            )
+        return remote

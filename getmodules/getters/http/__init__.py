@@ -1,1 +1,1 @@
-"""The getter for web servers."""
+"""The getter for archives and files on web servers."""

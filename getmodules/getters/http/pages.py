@@ -1,4 +1,4 @@
-"""What it looks like when a web page arrives where an archive was wanted, and what to write instead."""
+"""Detection of web pages that arrive instead of an archive, and the error for them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from getmodules.addresses.url import Url
 from getmodules.errors import UnsupportedContentError
 from getmodules.net.terraform_get import HTML_TYPES
 
-#: No archive begins in this way: its first bytes are a number, or the name of a file.
+#: The beginning of markup. No archive begins so: its first bytes are a number, or the name of a file.
 _MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype|!--|\?xml|html|head|body|title|meta|script)", re.IGNORECASE)
-#: No text has these, and every archive soon does.
+#: Bytes that do not occur in text, and do occur near the beginning of every archive.
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*+[\[{]")
 _TEXT = re.compile(r"text/.*|application/(?:(?:.+\+)?(?:json|xml)|xhtml\+xml)", re.IGNORECASE)
 
-#: Hosts of git repositories: how many parts of a path name one there, and what stands before a branch.
+#: Hosts of git repositories, with the form of the paths of their pages: repository, branch, directory.
 _FORGES = {
     "github.com": re.compile(r"/(?P<repository>[^/]+/[^/]+)(?:/(?:tree|blob)/(?P<ref>[^/]+)(?P<subdir>/.*)?)?/?"),
     "gitlab.com": re.compile(
@@ -29,7 +29,7 @@ _FORGES = {
 
 
 def is_page(beginning: bytes, media_type: str | None) -> bool:
-    """Whether a body that begins so is something to read, whatever its name says."""
+    """Return whether a body with this beginning is a text to read and not an archive, whatever its name."""
     if _MARKUP.match(beginning):
         return True
     if media_type in HTML_TYPES and beginning:
@@ -38,7 +38,7 @@ def is_page(beginning: bytes, media_type: str | None) -> bool:
 
 
 def page_instead(url: Url, subdir: str, host: str, media_type: str | None) -> UnsupportedContentError:
-    """The error. ``host`` is who answered in the end; ``media_type`` is safe to show."""
+    """Return the error for a web page; ``host`` is the one that answered in the end, ``media_type`` is safe to show."""
     said = f"Content-Type: {media_type}" if media_type else "without a Content-Type"
     repository = git_spelling(url, subdir)
     if repository is not None:
@@ -51,7 +51,7 @@ def page_instead(url: Url, subdir: str, host: str, media_type: str | None) -> Un
 
 
 def git_spelling(url: Url, subdir: str = "") -> str | None:
-    """How a page of one of the well-known hosts is written as the repository that it shows."""
+    """Return the address of the git repository that a page of a well-known forge shows, or ``None``."""
     pattern = _FORGES.get(url.host.removeprefix("www."))
     match = pattern.fullmatch(url.path) if pattern is not None else None
     if match is None:

@@ -1,7 +1,7 @@
-"""``http:`` and ``https:`` — archives and single files from web servers, and where they say that a module is.
+"""Getter for ``http:`` and ``https:``: archives and single files, or the address that a server names instead.
 
-There is no identity to be had before the bytes are here: an entity tag names whatever a server likes, and only on
-that server. So a package is pinned by the digest of what arrived.
+A package has no identity before its bytes have arrived: the meaning of an entity tag is up to each server. So a
+package is pinned by the digest of what arrived.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from getmodules.util.values import replace
 
 
 class HttpGetter:
+    """Getter for packages on web servers."""
+
     schemes = ("http", "https")
     #: Any argument that is not the core's belongs to the URL and is sent.
     arguments = None

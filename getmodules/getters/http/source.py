@@ -1,6 +1,6 @@
-"""One address of the web, asked for what lies there: an archive, a file, or where else to ask.
+"""Fetching from one web address: an archive, a file, or another address to ask.
 
-What an archive's own server may see of us: one origin, its credentials, and nobody else's.
+The server of a package gets the credentials of its own origin and of no other.
 """
 
 from __future__ import annotations
@@ -32,74 +32,15 @@ from getmodules.net.wire import Answer, shown_host
 from getmodules.util.redact import Secret, is_secret_argument
 from getmodules.util.values import replace, valueclass
 
-_AUTHORIZATION = "authorization"
-
-
-@valueclass
-class Access:
-    grant: Grant
-    #: Where the credential was found, for people; ``None`` where there is none.
-    found_in: str | None = None
-
-    def refused(self, call: Call, answer: Answer) -> AuthenticationError:
-        """The error for a 401 or a 403, saying what was tried, or what could be."""
-        mine = call.shows_credentials_to(answer.url)
-        error = failed(answer, had_credentials=mine, explain=call.explain(answer))
-        assert isinstance(error, AuthenticationError)
-        if mine and self.found_in is not None:
-            error.hint = f"{error.hint} (those of {self.found_in})"
-        elif origin_of(answer.url) != self.grant.origin:
-            error.hint = "it was reached by a redirect, and credentials are never shown to another host than their own"
-        elif not mine:
-            suffix = variable_suffix(self.grant.origin)
-            host = f"[{self.grant.origin.host}]" if ":" in self.grant.origin.host else self.grant.origin.host
-            error.hint = f"{error.hint}: {TOKEN_PREFIX}{suffix}, ~/.netrc, or --header {host} NAME=env:VARIABLE"
-        return error
-
-
-def access_to(url: Url, secrets: tuple[Secret, ...], context: Context, settings: NetSettings) -> Access:
-    """The first of: a header ``Authorization``, the address, the environment and plugins, netrc.
-
-    ``secrets`` are those that the address itself has in its query, to be masked like the others.
-    """
-    origin = _origin(url)
-    if is_overheard(origin, context.home):
-        return Access(grant=Grant(origin=origin, headers={}, in_body=secrets, anonymous=True))
-    headers = {name: value.reveal() for name, value in settings.headers_for(origin).items()}
-    found_in = "--header" if headers else None
-    if _AUTHORIZATION not in (name.lower() for name in headers):
-        found = _credential(url, origin, context)
-        if found is not None:
-            headers["Authorization"] = authorization_of(found)
-            found_in = found.found_in
-    grant = Grant(origin=origin, headers=headers, in_body=secrets, anonymous=not headers)
-    return Access(grant=grant, found_in=found_in)
-
-
-def _origin(url: Url) -> Origin:
-    host = url.host.strip("[]")
-    return Origin(url.scheme, host, url.port or DEFAULT_PORTS.get(url.scheme, 0))
-
-
-def _credential(url: Url, origin: Origin, context: Context) -> Credential | None:
-    if url.userinfo:
-        user, _, password = url.userinfo.partition(":")
-        return Credential(secret=Secret(unquote(password)), username=unquote(user), found_in="the address")
-    return context.credentials(origin, url.path or "/") or from_netrc(context.environ, origin.host)
-
-
-def secret_arguments(arguments: Mapping[str, str]) -> tuple[Secret, ...]:
-    """The values of a query that are credentials by their names: a server may repeat them."""
-    return tuple(Secret(value) for name, value in arguments.items() if is_secret_argument(name))
-
-
-#: How much of a body shows whether it is a page: as much as the least that any archive begins with.
+#: How much of a body is needed to recognise a page; every archive has at least as many bytes.
 _BEGINNING = 512
 _LONGEST_VALIDATOR = 1_024
+#: Validators of responses, and the request headers that ask whether they still hold.
+_CONDITIONS = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
 
 
 class WebSource:
-    """``subdir`` is for hints: what is wanted of the package."""
+    """The request for one package; ``subdir``, the wanted part of the package, is used for hints only."""
 
     def __init__(self, package: PackageAddress, subdir: str, context: Context) -> None:
         self._url = check_url(package.url)
@@ -122,10 +63,11 @@ class WebSource:
 
     @property
     def _asks_where(self) -> bool:
-        """Where the address says that an archive or a file lies there, no server is asked for another one."""
+        """Return whether the server is asked for another address: not if the address says what is there."""
         return self._context.shape is Shape.PACKAGE
 
     def result(self) -> Blob | Elsewhere | Unchanged:
+        """Send the request, and return what the server has."""
         answer = self._first()
         try:
             if self._asks_where and (elsewhere := self._elsewhere(answer)) is not None:
@@ -162,12 +104,12 @@ class WebSource:
         return answer
 
     def _with_spelling(self, error: AuthenticationError) -> AuthenticationError:
-        """A signature is of the query as it was signed."""
+        """Add a hint for signed URLs: a signature is valid for the query as it was signed, without our argument."""
         if self._asks_where and self._secrets:
             error.hint = f"{error.hint}; archive=FORMAT sends the query as it is, without {ARGUMENT}=1"
         return error
 
-    # -------------------------------------------------------------------------------------- what was answered
+    # -------------------------------------------------------------------------------------- the answer
 
     def _elsewhere(self, answer: Answer) -> Elsewhere | None:
         location = location_in_headers(answer) or None
@@ -184,7 +126,7 @@ class WebSource:
         body = Download(self._send, self._session, self._context, first=answer)
         is_file = self._context.shape is Shape.FILE
         return Blob(
-            chunks=body if is_file else _Judged(body, partial(self._judge, answer)),
+            chunks=body if is_file else _CheckedBody(body, partial(self._judge, answer)),
             size=answer.length,
             name=unquote(basename(self._url.path)) or None,
             media_type=_media_type(answer),
@@ -199,35 +141,6 @@ class WebSource:
         return page_instead(self._url, self._subdir, shown_host(answer.url), _media_type(answer))
 
 
-#: What a server calls a version of a file, and how it is asked whether that is still the one.
-_CONDITIONS = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
-
-
-def _conditions(validator: Mapping[str, str]) -> Mapping[str, str]:
-    return {_CONDITIONS[name]: value for name, value in validator.items() if name in _CONDITIONS}
-
-
-def _validator(answer: Answer) -> Mapping[str, str]:
-    """Only what promises the same bytes, and nothing that has a secret of ours in it."""
-    found = strong_validator(answer)
-    if found is None or len(found[1]) > _LONGEST_VALIDATOR or answer.mask(found[1]) != found[1]:
-        return {}
-    return dict([found]) if found[1].isprintable() else {}
-
-
-def _bare_type(answer: Answer) -> str:
-    return answer.headers.get("Content-Type", "").partition(";")[0].strip()
-
-
-def _is_html(answer: Answer) -> bool:
-    return _bare_type(answer).lower() in HTML_TYPES
-
-
-def _media_type(answer: Answer) -> str | None:
-    """As it may be shown: a server may put our own secrets there."""
-    return answer.shown(_bare_type(answer)).lower() or None
-
-
 def _too_far_in(host: str, kind: str, address: str) -> UnsafeContentError:
     return UnsafeContentError(
         f"{host} sent us on to the {kind} address {address}, which is further in than it is itself",
@@ -236,8 +149,8 @@ def _too_far_in(host: str, kind: str, address: str) -> UnsafeContentError:
     )
 
 
-class _Judged:
-    """A body whose beginning is looked at before anybody gets it."""
+class _CheckedBody:
+    """A body whose beginning is checked before the first chunk is passed on."""
 
     def __init__(self, body: Download, judge: Callable[[bytes], None]) -> None:
         self._body = body
@@ -257,3 +170,97 @@ class _Judged:
 
     def close(self) -> None:
         self._body.close()
+
+
+# ----------------------------------------------------------------------------------------------- the answer's headers
+
+
+def _conditions(validator: Mapping[str, str]) -> Mapping[str, str]:
+    return {_CONDITIONS[name]: value for name, value in validator.items() if name in _CONDITIONS}
+
+
+def _validator(answer: Answer) -> Mapping[str, str]:
+    """Return the validator, if it promises identical bytes and contains none of our secrets."""
+    found = strong_validator(answer)
+    if found is None or len(found[1]) > _LONGEST_VALIDATOR or answer.mask(found[1]) != found[1]:
+        return {}
+    return dict([found]) if found[1].isprintable() else {}
+
+
+def _bare_type(answer: Answer) -> str:
+    return answer.headers.get("Content-Type", "").partition(";")[0].strip()
+
+
+def _is_html(answer: Answer) -> bool:
+    return _bare_type(answer).lower() in HTML_TYPES
+
+
+def _media_type(answer: Answer) -> str | None:
+    """Return the media type with our own secrets masked, which a server may send back."""
+    return answer.shown(_bare_type(answer)).lower() or None
+
+
+# -------------------------------------------------------------------------------------------------------- credentials
+
+
+_AUTHORIZATION = "authorization"
+
+
+@valueclass
+class WebAccess:
+    """The credentials for the origin of an address, and their source."""
+
+    grant: Grant
+    #: The source of the credential, for people; ``None`` if there is no credential.
+    found_in: str | None = None
+
+    def refused(self, call: Call, answer: Answer) -> AuthenticationError:
+        """Return the error for a 401 or a 403, with the credential that was tried, or the ways to give one."""
+        mine = call.shows_credentials_to(answer.url)
+        error = failed(answer, had_credentials=mine, explain=call.explain(answer))
+        assert isinstance(error, AuthenticationError)
+        if mine and self.found_in is not None:
+            error.hint = f"{error.hint} (those of {self.found_in})"
+        elif origin_of(answer.url) != self.grant.origin:
+            error.hint = "it was reached by a redirect, and credentials are never shown to another host than their own"
+        elif not mine:
+            suffix = variable_suffix(self.grant.origin)
+            host = f"[{self.grant.origin.host}]" if ":" in self.grant.origin.host else self.grant.origin.host
+            error.hint = f"{error.hint}: {TOKEN_PREFIX}{suffix}, ~/.netrc, or --header {host} NAME=env:VARIABLE"
+        return error
+
+
+def access_to(url: Url, secrets: tuple[Secret, ...], context: Context, settings: NetSettings) -> WebAccess:
+    """Return the credentials for ``url``: a header ``Authorization``, else the address, environment, plugins, netrc.
+
+    ``secrets`` are those in the query of the address itself; they are masked like the others.
+    """
+    origin = _origin(url)
+    if is_overheard(origin, context.home):
+        return WebAccess(grant=Grant(origin=origin, headers={}, in_body=secrets, anonymous=True))
+    headers = {name: value.reveal() for name, value in settings.headers_for(origin).items()}
+    found_in = "--header" if headers else None
+    if _AUTHORIZATION not in (name.lower() for name in headers):
+        found = _credential(url, origin, context)
+        if found is not None:
+            headers["Authorization"] = authorization_of(found)
+            found_in = found.found_in
+    grant = Grant(origin=origin, headers=headers, in_body=secrets, anonymous=not headers)
+    return WebAccess(grant=grant, found_in=found_in)
+
+
+def _origin(url: Url) -> Origin:
+    host = url.host.strip("[]")
+    return Origin(url.scheme, host, url.port or DEFAULT_PORTS.get(url.scheme, 0))
+
+
+def _credential(url: Url, origin: Origin, context: Context) -> Credential | None:
+    if url.userinfo:
+        user, _, password = url.userinfo.partition(":")
+        return Credential(secret=Secret(unquote(password)), username=unquote(user), found_in="the address")
+    return context.credentials(origin, url.path or "/") or from_netrc(context.environ, origin.host)
+
+
+def secret_arguments(arguments: Mapping[str, str]) -> tuple[Secret, ...]:
+    """Return the values of a query that are credentials by their names, since a server may repeat them."""
+    return tuple(Secret(value) for name, value in arguments.items() if is_secret_argument(name))

@@ -1,1 +1,1 @@
-"""The getter for OCI registries and layouts; publishing to them and their credentials."""
+"""The getter for OCI registries and image layouts, publishing to them, and their credentials."""

@@ -1,6 +1,6 @@
-"""What is a module package: the bytes of a manifest, judged. Pure.
+"""Classification of manifests: module packages, images, and everything else. Pure.
 
-Everything that is no module package gets the sentence that says what it is, and what to do.
+For everything that is not a module package, the error names what it is and what to do.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ IMAGE_LAYERS: Mapping[str, str] = {
 
 @valueclass
 class ModulePackage:
-    """One layer holds the module."""
+    """A manifest with one layer, which contains the module."""
 
     layer: Descriptor
     format: str
@@ -63,14 +63,14 @@ class ModulePackage:
 
 @valueclass
 class ImagePackage:
-    """An ordinary image; whether it is a module is in its config's label, which is still to be read."""
+    """An ordinary image; it is a module if a label in its config, which is not read yet, says so."""
 
     config: Descriptor
     layers: tuple[tuple[Descriptor, str], ...]
 
 
 def parse(manifest: RawManifest) -> dict[str, Any]:
-    """The document, if it is one: strict JSON whose media type is the one it was sent as."""
+    """Return the document, which must be strict JSON and have the media type that it was sent as."""
     if manifest.media_type not in MANIFEST_TYPES:
         found = printable(manifest.media_type or "something without a content type")
         raise UnsupportedContentError(
@@ -94,7 +94,7 @@ def parse(manifest: RawManifest) -> dict[str, Any]:
 
 
 def judge(manifest: RawManifest, formats: Mapping[str, str]) -> ModulePackage | ImagePackage:
-    """The module in ``manifest``. ``formats`` are the unpackers by layer media type, the preferred one first."""
+    """Return the module in ``manifest``. ``formats`` are unpackers by media type of layer, preferred ones first."""
     document = parse(manifest)
     if manifest.media_type in (OCI_INDEX, DOCKER_LIST) or "manifests" in document:
         raise _index(document)
@@ -136,7 +136,7 @@ def _module(layers: tuple[Descriptor, ...], formats: Mapping[str, str]) -> Modul
 
 
 def check_image_label(config: bytes) -> None:
-    """Whether the image that ``config`` describes was meant for OpenTofu, as a module."""
+    """Raise unless the image that ``config`` describes is labelled as an OpenTofu module."""
     try:
         document = mapping(loads(config, "the image's config", CONFIG_BYTES), "the image's config")
         settings = optional(document, "config", mapping, "the image's config") or {}
@@ -157,7 +157,7 @@ def check_image_label(config: bytes) -> None:
 
 
 def descriptor(document: dict[str, Any], what: str) -> Descriptor:
-    """A descriptor with every part checked; raises :class:`StrictJsonError`."""
+    """Return a descriptor with every part checked; raise :class:`StrictJsonError` if one is invalid."""
     text = required(document, "digest", string, what)
     try:
         digest = Digest.parse(text)
@@ -173,12 +173,12 @@ def descriptor(document: dict[str, Any], what: str) -> Descriptor:
 
 
 def entries(value: Any, what: str) -> list[dict[str, Any]]:
-    """The list in an index; programs in Go write ``null`` where it is empty."""
+    """Return the list in an index; programs in Go write ``null`` for an empty one."""
     return [] if value is None else array_of(mapping)(value, what)
 
 
 def index_entries(manifest: RawManifest) -> tuple[Descriptor, ...]:
-    """What an index lists."""
+    """Return the descriptors in an index."""
     document = parse(manifest)
     try:
         return tuple(
@@ -190,7 +190,7 @@ def index_entries(manifest: RawManifest) -> tuple[Descriptor, ...]:
 
 
 def subject(manifest: RawManifest) -> Digest | None:
-    """The manifest that this one refers to."""
+    """Return the digest of the manifest that this one refers to, or ``None``."""
     try:
         found = optional(parse(manifest), "subject", mapping, "the manifest")
         return None if found is None else descriptor(found, "the manifest's subject").digest
@@ -199,7 +199,7 @@ def subject(manifest: RawManifest) -> Digest | None:
 
 
 def artifact_type(manifest: RawManifest) -> str | None:
-    """What kind of artifact a manifest says it is: of one with a subject or a config, also by the config's type."""
+    """Return the type of artifact in a manifest, or the media type of its config if there is none."""
     document = parse(manifest)
     try:
         named = optional(document, "artifactType", string, "the manifest")
@@ -210,6 +210,7 @@ def artifact_type(manifest: RawManifest) -> str | None:
 
 
 def broken(error: StrictJsonError) -> CorruptArchiveError:
+    """Return the error for a manifest that is not valid."""
     return CorruptArchiveError(str(error), hint="what was published is broken, or something on the way changed it")
 
 

@@ -1,13 +1,9 @@
-"""Tokens for registries: one for each origin and scope, one request in flight for each, renewed on refusal.
+"""Authentication at registries: challenges, tokens, and the services that issue them.
 
-``WWW-Authenticate``, parsed: what a registry wants to see before it answers.
+There is one token for each origin and set of scopes, with one request in flight for each; a refused token is renewed.
 
-Where a registry may send us for a token.
-
-A realm gets the registry's credentials, and Docker Hub shows that it may lie on another host. So a registry
-names whom we trust; what it must not do is aim us, or our credentials, at somebody's inner network.
-
-What a registry, or whoever hands out its tokens, says in the body of a refusal.
+The realm of a challenge gets the registry's credentials, and may be on another host, as with Docker Hub. So a registry
+decides whom we trust. But it must not direct us, or our credentials, into a more private network than its own.
 """
 
 from __future__ import annotations
@@ -31,115 +27,30 @@ from getmodules.util.redact import Secret, printable, redact
 from getmodules.util.strict_json import StrictJsonError, array_of, loads, mapping, optional, required, size, string
 from getmodules.util.values import field, replace, valueclass
 
-_LONGEST = 4_096
-_SCHEME = re.compile(r"\s*,?\s*(?P<scheme>[A-Za-z][A-Za-z0-9._~+-]*)(?=\s|,|$)\s*", re.ASCII)
-_PARAMETER = re.compile(
-    r"\s*,?\s*(?P<name>[A-Za-z0-9_-]+)\s*=\s*(?:\"(?P<quoted>(?:[^\"\\]|\\.)*)\"|(?P<token>[^\s,\"]+))", re.ASCII
-)
-
-
-@valueclass(kw_only=False)
-class Challenge:
-    """One scheme, in lower case, with its parameters."""
-
-    scheme: str
-    parameters: Mapping[str, str]
-
-
-def parse(header: str) -> tuple[Challenge, ...]:
-    """The challenges of a header, in order; what makes no sense ends the list."""
-    challenges: list[Challenge] = []
-    text, at = header[:_LONGEST], 0
-    while at < len(text):
-        scheme = _SCHEME.match(text, at)
-        if scheme is None:
-            break
-        at = scheme.end()
-        parameters: dict[str, str] = {}
-        while parameter := _PARAMETER.match(text, at):
-            quoted = parameter["quoted"]
-            value = parameter["token"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
-            parameters.setdefault(parameter["name"].lower(), value)
-            at = parameter.end()
-        challenges.append(Challenge(scheme["scheme"].lower(), parameters))
-    return tuple(challenges)
-
-
-def choose(challenges: tuple[Challenge, ...]) -> Challenge | None:
-    """Bearer before Basic: a token that expires is the smaller loss."""
-    for scheme in ("bearer", "basic"):
-        for challenge in challenges:
-            if challenge.scheme == scheme:
-                return challenge
-    return None
-
-
-def check_realm(realm: str, registry: Origin, address: str | None, mask: Mask = str) -> AddressCheck | None:
-    """Refuse a realm that may not be asked; else the check of the address that it means, where it needs one.
-
-    ``address`` is the one under which the registry answered, ``None`` behind a proxy. ``mask`` hides
-    what the realm has of our own secrets, should it be shown.
-    """
-    shown = printable(redact(mask(realm)))
-    try:
-        url = check_url(realm.partition("?")[0])
-    except AddressError as error:
-        raise AuthenticationError(
-            # Not its message: that quotes a part of the realm, in which no secret would be known again.
-            f"the registry names a realm that cannot be used: {shown!r}",
-            hint=error.hint,
-        ) from None
-    if url.scheme not in ("http", "https") or not url.host or "#" in realm:
-        raise AuthenticationError(f"the registry names a realm that is no web address: {shown!r}")
-    if url.userinfo:
-        raise AuthenticationError(f"the registry names a realm with a user name in it: {shown!r}")
-    origin = origin_of(realm)
-    if origin == registry:
-        return None
-    if registry.scheme == "https" and origin.scheme != "https":
-        raise AuthenticationError(f"the registry speaks https, and its realm does not: {shown!r}")
-    return no_further_in_than(
-        address,
-        lambda kind, found: AuthenticationError(
-            f"the registry names the realm {shown!r}, which is the {kind} address {found}",
-            hint="a registry in another network has no business there: nothing was sent",
-        ),
-    )
-
-
-def explain_error(answer: Answer) -> str:
-    """The code and message of a registry's error body; whatever else it sent, shortened."""
-    text = answer.read_some(8_192)
-    try:
-        document = mapping(loads(text, "the error", 8_192), "the error")
-        errors = required(document, "errors", array_of(mapping), "the error")
-        said = [": ".join(filter(None, (str(e.get("code", "")), str(e.get("message", ""))))) for e in errors]
-        return answer.shown("; ".join(said), 300)
-    except StrictJsonError:
-        return answer.shown(" ".join(text.decode("utf-8", "replace").split()), 300)
-
-
 CLIENT_ID = "getmodules"
-#: What a token without ``expires_in`` is good for, by the specification of tokens.
+#: The lifetime of a token without ``expires_in``, by the specification.
 _DEFAULT_SECONDS = 60
-#: Renewed so long before its end: a request that is on its way must still find it valid.
+#: A token is renewed so long before its end, because it must still be valid when a request arrives.
 _MARGIN_SECONDS = 10
 _CHECKPOINT_SECONDS = 0.1
-#: A form cannot be taken along to another place as headers can be left behind.
+#: Redirects are refused for a form: unlike headers, it cannot be left out of the next request.
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-
-#: From a registry and a repository to the credential for it.
+#: Returns the credential for a registry and a repository.
 FindCredential = Callable[[Origin, str, Context], Credential | None]
 
 
 @valueclass(kw_only=False)
-class _Key:
+class _TokenKey:
+    """The registry and the scopes that a token is for."""
+
     registry: Origin
     scopes: frozenset[str]
 
 
 @valueclass(kw_only=False)
 class _Token:
+    """A token for a registry, and the time at which it expires."""
+
     secret: Secret
     expires: float
 
@@ -149,8 +60,8 @@ class _Token:
 
 
 @valueclass(kw_only=False)
-class _Wish:
-    """What a registry has asked for, from which address, and what is to be hidden of it."""
+class _ReceivedChallenge:
+    """A challenge, the address of the registry that sent it, and the mask for our secrets in its text."""
 
     challenge: Challenge
     address: str | None
@@ -158,15 +69,15 @@ class _Wish:
 
 
 @valueclass(kw_only=False, frozen=False)
-class _Slot:
-    """One key's token, and the lock of whoever is asking for it."""
+class _TokenSlot:
+    """The token of one key, and a lock for its request."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     token: _Token | None = None
 
     @contextmanager
-    def held(self, context: Context) -> Iterator[None]:
-        """Who waits for another's request still has its own deadline, and can be cancelled."""
+    def locked(self, context: Context) -> Iterator[None]:
+        """Take the lock. A thread that waits for another's request keeps its own deadline, and can be cancelled."""
         while not self.lock.acquire(timeout=_CHECKPOINT_SECONDS):
             context.checkpoint()
         try:
@@ -176,45 +87,45 @@ class _Slot:
 
 
 class Tokens:
-    """All that one client has been granted so far. Threads may share it."""
+    """The tokens of one client. Threads may share it."""
 
     def __init__(self, session: Session, find_credential: FindCredential) -> None:
         self._session = session
         self._find_credential = find_credential
         self._lock = threading.Lock()
-        self._slots: dict[_Key, _Slot] = {}
-        #: What an origin asked for last: the next request can bring it along at once.
-        self._known: dict[Origin, _Wish] = {}
+        self._slots: dict[_TokenKey, _TokenSlot] = {}
+        #: The last challenge of each origin, so that the next request can have a token at once.
+        self._known: dict[Origin, _ReceivedChallenge] = {}
 
     def grant(self, registry: Origin, repository: str, actions: str, context: Context) -> Grant | None:
-        """What to send along with a first request: nothing, before the registry has asked for anything."""
-        wish = self._known.get(registry)
-        return None if wish is None else self._grant(wish, registry, repository, actions, None, context)
+        """Return the grant for a first request, or ``None`` if the registry has not sent a challenge yet."""
+        received = self._known.get(registry)
+        return None if received is None else self._grant(received, registry, repository, actions, None, context)
 
     def answer_to(
         self, refusal: Answer, repository: str, actions: str, refused: Grant | None, context: Context
     ) -> Grant | None:
-        """The grant that a 401 asks for; ``None`` where there is nothing better than what was refused."""
+        """Return the grant that a 401 asks for, or ``None`` if there is none but the refused one."""
         registry = origin_of(refusal.url)
-        challenge = choose(parse(refusal.headers.get("WWW-Authenticate", "")))
+        challenge = choose_challenge(parse_challenges(refusal.headers.get("WWW-Authenticate", "")))
         if challenge is None:
             return None
-        wish = _Wish(challenge, refusal.address, refusal.mask)
-        granted = self._grant(wish, registry, repository, actions, refused, context)
+        received = _ReceivedChallenge(challenge, refusal.address, refusal.mask)
+        granted = self._grant(received, registry, repository, actions, refused, context)
         with self._lock:
-            self._known[registry] = replace(wish, challenge=_for_any_repository(challenge))
+            self._known[registry] = replace(received, challenge=_for_any_repository(challenge))
         return None if granted == refused else granted
 
     def _grant(
         self,
-        wish: _Wish,
+        received: _ReceivedChallenge,
         registry: Origin,
         repository: str,
         actions: str,
         refused: Grant | None,
         context: Context,
     ) -> Grant | None:
-        challenge = wish.challenge
+        challenge = received.challenge
         credential = self._find_credential(registry, repository, context)
         if challenge.scheme == "basic":
             if credential is None:
@@ -226,29 +137,68 @@ class Tokens:
             return _grant(registry, f"Bearer {token_of(credential)}")
         scopes = _scopes(challenge, repository, actions)
         with self._lock:
-            slot = self._slots.setdefault(_Key(registry, scopes), _Slot())
-        with slot.held(context):
+            slot = self._slots.setdefault(_TokenKey(registry, scopes), _TokenSlot())
+        with slot.locked(context):
             token = slot.token
             if token is None or not token.is_fresh or _says_the_same(refused, _bearer(token)):
-                token = slot.token = self._ask(wish, registry, scopes, credential, context)
+                token = slot.token = self._ask(received, registry, scopes, credential, context)
         return replace(_grant(registry, _bearer(token)), anonymous=credential is None)
 
-    # ------------------------------------------------------------------------------------------ the realm
+    # ------------------------------------------------------------------------------------------ the token service
 
     def _ask(
         self,
-        wish: _Wish,
+        received: _ReceivedChallenge,
         registry: Origin,
         scopes: frozenset[str],
         credential: Credential | None,
         context: Context,
     ) -> _Token:
-        realm = wish.challenge.parameters.get("realm", "")
-        check_address = check_realm(realm, registry, wish.address, wish.mask)
-        call = _token_call(realm, wish.challenge.parameters.get("service"), scopes, credential)
+        realm = received.challenge.parameters.get("realm", "")
+        check_address = check_realm(realm, registry, received.address, received.mask)
+        call = _token_call(realm, received.challenge.parameters.get("service"), scopes, credential)
         call = replace(call, replayable=True, check_address=check_address, read=SMALL_BODY_BYTES, explain=explain_error)
         asked = time.monotonic()
         return _read_token(self._session.send(call, context), asked)
+
+
+def _scopes(challenge: Challenge, repository: str, actions: str) -> frozenset[str]:
+    """Return the scopes that we need and those that the registry names; without a repository only the latter."""
+    asked = challenge.parameters.get("scope", "").split()
+    if not repository:
+        return frozenset(asked)
+    own = f"repository:{repository}:{actions}"
+    return frozenset((own, *(scope for scope in asked if not scope.startswith(f"repository:{repository}:"))))
+
+
+def _for_any_repository(challenge: Challenge) -> Challenge:
+    """Return the challenge without the scopes of repositories, as the registry may send it for another one."""
+    scopes = challenge.parameters.get("scope", "").split()
+    kept = " ".join(scope for scope in scopes if not scope.startswith("repository:"))
+    return replace(challenge, parameters={**challenge.parameters, "scope": kept})
+
+
+def _no_username(registry: Origin, credential: Credential) -> AuthenticationError:
+    found = printable(credential.found_in)
+    return AuthenticationError(
+        f"{printable(registry.host)} wants a user name and a password, and {found} is a token alone",
+        hint="with GETMODULES_USERNAME_<host> besides it, a token is a password",
+    )
+
+
+def _bearer(token: _Token) -> str:
+    return f"Bearer {token.secret.reveal()}"
+
+
+def _says_the_same(grant: Grant | None, authorization: str) -> bool:
+    return grant is not None and grant.headers["Authorization"] == authorization
+
+
+def _grant(origin: Origin, authorization: str) -> Grant:
+    return Grant(origin=origin, headers={"Authorization": authorization})
+
+
+# -------------------------------------------------------------------------------------------------- the token service
 
 
 def _token_call(realm: str, service: str | None, scopes: frozenset[str], credential: Credential | None) -> Call:
@@ -303,37 +253,95 @@ def _unusable(answer: Answer, why: str) -> AuthenticationError:
     )
 
 
-def _scopes(challenge: Challenge, repository: str, actions: str) -> frozenset[str]:
-    """What we need, and what the registry says that we need; without a repository the registry alone knows."""
-    asked = challenge.parameters.get("scope", "").split()
-    if not repository:
-        return frozenset(asked)
-    own = f"repository:{repository}:{actions}"
-    return frozenset((own, *(scope for scope in asked if not scope.startswith(f"repository:{repository}:"))))
+def check_realm(realm: str, registry: Origin, address: str | None, mask: Mask = str) -> AddressCheck | None:
+    """Refuse an invalid realm; return the check for its network address, or ``None`` if it needs none.
 
-
-def _for_any_repository(challenge: Challenge) -> Challenge:
-    """What a registry will ask for next time: of the scopes, those that are of no repository."""
-    scopes = challenge.parameters.get("scope", "").split()
-    kept = " ".join(scope for scope in scopes if not scope.startswith("repository:"))
-    return replace(challenge, parameters={**challenge.parameters, "scope": kept})
-
-
-def _no_username(registry: Origin, credential: Credential) -> AuthenticationError:
-    found = printable(credential.found_in)
-    return AuthenticationError(
-        f"{printable(registry.host)} wants a user name and a password, and {found} is a token alone",
-        hint="with GETMODULES_USERNAME_<host> besides it, a token is a password",
+    ``address`` is the one at which the registry answered, ``None`` behind a proxy. ``mask`` hides our own secrets in
+    the realm, should it be shown.
+    """
+    shown = printable(redact(mask(realm)))
+    try:
+        url = check_url(realm.partition("?")[0])
+    except AddressError as error:
+        raise AuthenticationError(
+            # The message of that error is not used: it quotes a part of the realm, where secrets cannot be masked.
+            f"the registry names a realm that cannot be used: {shown!r}",
+            hint=error.hint,
+        ) from None
+    if url.scheme not in ("http", "https") or not url.host or "#" in realm:
+        raise AuthenticationError(f"the registry names a realm that is no web address: {shown!r}")
+    if url.userinfo:
+        raise AuthenticationError(f"the registry names a realm with a user name in it: {shown!r}")
+    origin = origin_of(realm)
+    if origin == registry:
+        return None
+    if registry.scheme == "https" and origin.scheme != "https":
+        raise AuthenticationError(f"the registry speaks https, and its realm does not: {shown!r}")
+    return no_further_in_than(
+        address,
+        lambda kind, found: AuthenticationError(
+            f"the registry names the realm {shown!r}, which is the {kind} address {found}",
+            hint="a registry in another network has no business there: nothing was sent",
+        ),
     )
 
 
-def _bearer(token: _Token) -> str:
-    return f"Bearer {token.secret.reveal()}"
+# --------------------------------------------------------------------------------------------------------- challenges
 
 
-def _says_the_same(grant: Grant | None, authorization: str) -> bool:
-    return grant is not None and grant.headers["Authorization"] == authorization
+_LONGEST = 4_096
+_SCHEME = re.compile(r"\s*,?\s*(?P<scheme>[A-Za-z][A-Za-z0-9._~+-]*)(?=\s|,|$)\s*", re.ASCII)
+_PARAMETER = re.compile(
+    r"\s*,?\s*(?P<name>[A-Za-z0-9_-]+)\s*=\s*(?:\"(?P<quoted>(?:[^\"\\]|\\.)*)\"|(?P<token>[^\s,\"]+))", re.ASCII
+)
 
 
-def _grant(origin: Origin, authorization: str) -> Grant:
-    return Grant(origin=origin, headers={"Authorization": authorization})
+@valueclass(kw_only=False)
+class Challenge:
+    """One scheme of ``WWW-Authenticate``, in lower case, with its parameters."""
+
+    scheme: str
+    parameters: Mapping[str, str]
+
+
+def parse_challenges(header: str) -> tuple[Challenge, ...]:
+    """Return the challenges of a header, in order. The first error ends the list."""
+    challenges: list[Challenge] = []
+    text, at = header[:_LONGEST], 0
+    while at < len(text):
+        scheme = _SCHEME.match(text, at)
+        if scheme is None:
+            break
+        at = scheme.end()
+        parameters: dict[str, str] = {}
+        while parameter := _PARAMETER.match(text, at):
+            quoted = parameter["quoted"]
+            value = parameter["token"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+            parameters.setdefault(parameter["name"].lower(), value)
+            at = parameter.end()
+        challenges.append(Challenge(scheme["scheme"].lower(), parameters))
+    return tuple(challenges)
+
+
+def choose_challenge(challenges: tuple[Challenge, ...]) -> Challenge | None:
+    """Return a challenge for Bearer, or else for Basic: a stolen token that expires is the smaller loss."""
+    for scheme in ("bearer", "basic"):
+        for challenge in challenges:
+            if challenge.scheme == scheme:
+                return challenge
+    return None
+
+
+# ----------------------------------------------------------------------------------------------------------- refusals
+
+
+def explain_error(answer: Answer) -> str:
+    """Return the codes and messages in the body of an error; of any other body, its shortened text."""
+    text = answer.read_some(8_192)
+    try:
+        document = mapping(loads(text, "the error", 8_192), "the error")
+        errors = required(document, "errors", array_of(mapping), "the error")
+        said = [": ".join(filter(None, (str(e.get("code", "")), str(e.get("message", ""))))) for e in errors]
+        return answer.shown("; ".join(said), 300)
+    except StrictJsonError:
+        return answer.shown(" ".join(text.decode("utf-8", "replace").split()), 300)

@@ -1,11 +1,9 @@
-"""A registry, spoken to through oras-py's request surface, hardened.
+"""The client of one repository in a registry, a hardened subclass of oras-py's.
 
-oras-py verifies no digest, follows whatever a server names with the credentials it has, has no timeout and one
-token for all. So this subclass keeps its addresses and requests, and replaces everything below them:
-:meth:`RegistryClient.do_request` is the one way out, over :mod:`getmodules.net`, with one grant for each origin
-and scope. Its ``pull``, ``login`` and downloads are not used.
-
-``Link``, parsed: where a list goes on.
+oras-py verifies no digest, follows any address that a server names with its credentials, has no timeout, and one token
+for everything. So this subclass keeps its addresses and its request method, and replaces all below them:
+:meth:`RegistryClient.do_request` is the only way out, through :mod:`getmodules.net`, with one grant for each origin and
+scope. The ``pull``, ``login`` and downloads of oras-py are not used.
 """
 
 from __future__ import annotations
@@ -47,57 +45,20 @@ from getmodules.util.redact import printable
 from getmodules.util.strict_json import StrictJsonError, array_of, loads, mapping, optional, required, string
 from getmodules.util.values import replace
 
-_LONGEST = 8_192
-_TARGET = re.compile(r"[^<]*<(?P<target>[^<>\s]*)>", re.ASCII)
-# Single quotes are no quotes of HTTP, and written all the same.
-_PARAMETER = re.compile(
-    r"[^,;<]*;\s*(?P<name>[^\s,;=\"]*)\s*"
-    r"(?:=\s*(?:\"(?P<quoted>(?:[^\"\\]|\\.)*)\"|'(?P<single>[^']*)'|(?P<token>[^\s,;\"]*)))?",
-    re.ASCII,
-)
-
-
-def next_page(answer: Answer) -> str | None:
-    """Relative to what was asked for, and on the same origin."""
-    written = next_target(answer.headers.get("Link", ""))
-    if written is None:
-        return None
-    target = checked_target(answer, written)
-    if origin_of(target) != origin_of(answer.url):
-        raise UnsafeContentError("the registry continues its list on another host", part="elsewhere")
-    return target
-
-
-def next_target(header: str) -> str | None:
-    """The target of the first link whose relation is ``next``, which may have others beside it; as it is written."""
-    text, at = header[:_LONGEST], 0
-    while link := _TARGET.match(text, at):
-        at = link.end()
-        relations: list[str] | None = None
-        while parameter := _PARAMETER.match(text, at):
-            at = parameter.end()
-            if relations is None and parameter["name"].lower() == "rel":  # of several, the first counts
-                value = parameter["quoted"] or parameter["single"] or parameter["token"] or ""
-                relations = value.lower().split()
-        if relations is not None and "next" in relations:
-            return link["target"]
-    return None
-
-
 MAX_PAGES = 1_000
 _PAGE_SIZE = 1_000
 _LIST_BYTES = 4 << 20
 _TAGS = "the list of tags"
-#: How registries with immutable tags answer, as far as they agree; ECR says 400, as to a manifest with a mistake.
+#: The usual answers of registries with immutable tags. ECR answers 400, like for a manifest with a mistake.
 _TAG_KEPT = frozenset({409, 412})
 _TAG_PERHAPS_KEPT = 400
-#: How registries answer, besides 404, that do not know what they are asked for.
+#: The answers of registries, besides 404, to requests of an unknown kind.
 _UNKNOWN_API = frozenset({400, 405, 501})
 _WARNING = re.compile(r"(?<![^\s,])299 \S+ \"(?P<text>(?:[^\"\\]|\\.)*)\"")
 
 
 class _Location(Container):  # type: ignore[misc]
-    """oras-py's addresses for a repository that was parsed by us: its own parser accepts too much."""
+    """A repository for oras-py, parsed by us, because its own parser accepts too much."""
 
     def __init__(self, registry: str, namespace: str | None, repository: str) -> None:
         self.registry = registry
@@ -108,7 +69,7 @@ class _Location(Container):  # type: ignore[misc]
 
 
 class RegistryClient(Registry):  # type: ignore[misc]
-    """One repository of one registry. Threads may share it: nothing in it changes."""
+    """Client of one repository of one registry. Threads may share it, since it is never changed."""
 
     def __init__(
         self,
@@ -119,7 +80,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
         notice: Callable[[str], None],
         actions: str = "pull",
     ) -> None:
-        # Not Registry.__init__: it makes a session and an authentication of its own.
+        # Registry.__init__ is not called: it makes a session and an authentication of its own.
         self.prefix, _, self.hostname = api.partition("://")
         self._repository = repository
         self._session = session
@@ -147,9 +108,9 @@ class RegistryClient(Registry):  # type: ignore[misc]
         replayable: bool | None = None,
         named_from: str | None = None,
     ) -> Answer:
-        """One request with the grant that its origin wants; asked for once more with what a 401 wants.
+        """Send one request with a grant for its origin, and once more with the grant that a 401 asks for.
 
-        Elsewhere than at the registry, ``url`` leads no further in than the address from which it was named.
+        On another host than the registry, ``url`` must not lead to a more private network than ``named_from``.
         """
         registry = origin_of(f"{self.prefix}://{self.hostname}/")
         grant = self._tokens.grant(registry, self._repository, self._actions, context)
@@ -166,7 +127,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
             check_address=None if origin_of(url) == registry else no_further_in_than(named_from, self._too_far_in),
         )
         answer = self._session.send(call, context)
-        # Only the registry itself is answered: a 401 from where it redirected to is nobody we know.
+        # Only the registry itself gets a credential, and no host that it redirected to.
         if answer.status == 401 and origin_of(answer.url) == registry:
             said = call.explain(answer)
             wanted = self._tokens.answer_to(answer, self._repository, self._actions, grant, context)
@@ -191,12 +152,12 @@ class RegistryClient(Registry):  # type: ignore[misc]
         headers = {"Accept": ", ".join(MANIFEST_TYPES)}
         url = self._url(self._location.manifest_url(reference))
         answer = self.do_request(url, "GET", headers=headers, context=context, read=MANIFEST_BYTES)
-        # Whatever came for a digest is judged by it.
+        # A manifest that was requested by its digest is verified by that.
         if answer.status != 200 and not (":" in reference and 200 <= answer.status < 300):
             raise NetworkError(f"{printable(self.hostname)} answered {answer.status} when it was asked for a manifest")
         media_type = _media_type(answer)
         if media_type not in MANIFEST_TYPES:
-            media_type = answer.shown(media_type)  # it is for an error only
+            media_type = answer.shown(media_type)  # it is used in an error only
         return RawManifest(media_type=media_type, body=answer.read(MANIFEST_BYTES))
 
     def blob(self, descriptor: Descriptor, context: Context) -> Iterable[bytes]:
@@ -213,7 +174,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
             yield from _tags(document)
 
     def exists(self, context: Context) -> bool:
-        """Whether the registry knows the repository: whether it has a list of its tags."""
+        """Return whether the registry has a list of the repository's tags."""
         url = self._url(f"{self._location.tags_url()}?n=1")
         answer = self.do_request(url, "GET", context=context, accept=frozenset({404}), read=_LIST_BYTES)
         if answer.status == 404:
@@ -284,7 +245,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
             self._check_stored_manifest(reference, manifest, context)
 
     def _check_stored_manifest(self, reference: str, manifest: RawManifest, context: Context) -> None:
-        """A web server takes whatever it is sent, and has stored nothing."""
+        """Read the manifest back, since a plain web server answers 200 and stores nothing."""
         found = self.manifest(reference, context)
         if found.body != manifest.body:
             artifact.parse(found)
@@ -297,9 +258,9 @@ class RegistryClient(Registry):  # type: ignore[misc]
     def _pages(
         self, url: str, what: str, context: Context, *, media_type: str | None = None
     ) -> Iterator[dict[str, Any]]:
-        """All pages of a list: relative to the request, on the same origin, and not without end.
+        """Yield all pages of a list, all of the same origin, up to :data:`MAX_PAGES`.
 
-        Where a ``media_type`` is known, a first answer of another one is that of a server without such lists.
+        If a ``media_type`` is given, a first answer of another type is from a server without such lists.
         """
         seen, named_from = set(), None
         accept = _UNKNOWN_API if media_type else frozenset[int]()
@@ -329,7 +290,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
         return f"{self.prefix}://{path}"
 
     def _warn(self, answer: Answer) -> None:
-        """``Warning: 299`` is how a registry speaks to people."""
+        """Show the texts of ``Warning: 299``, with which registries address users."""
         for warning in _WARNING.finditer(answer.headers.get("Warning", "")[:8_192]):
             said = re.sub(r"\\(.)", r"\1", warning["text"])
             self._notice(f"{printable(self.hostname)}: {answer.shown(said)}")
@@ -351,3 +312,43 @@ def _tags(document: dict[str, Any]) -> list[str]:
 
 def _media_type(answer: Answer) -> str:
     return answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+
+
+# -------------------------------------------------------------------------------------------- the next page of a list
+
+
+_LONGEST = 8_192
+_TARGET = re.compile(r"[^<]*<(?P<target>[^<>\s]*)>", re.ASCII)
+# Single quotes are not quotes in HTTP, but some servers use them.
+_PARAMETER = re.compile(
+    r"[^,;<]*;\s*(?P<name>[^\s,;=\"]*)\s*"
+    r"(?:=\s*(?:\"(?P<quoted>(?:[^\"\\]|\\.)*)\"|'(?P<single>[^']*)'|(?P<token>[^\s,;\"]*)))?",
+    re.ASCII,
+)
+
+
+def next_page(answer: Answer) -> str | None:
+    """Return the URL of the next page, which must be on the same origin, or ``None``."""
+    written = next_target(answer.headers.get("Link", ""))
+    if written is None:
+        return None
+    target = checked_target(answer, written)
+    if origin_of(target) != origin_of(answer.url):
+        raise UnsafeContentError("the registry continues its list on another host", part="elsewhere")
+    return target
+
+
+def next_target(header: str) -> str | None:
+    """Return the target, as it is written, of the first link with ``next`` among its relations."""
+    text, at = header[:_LONGEST], 0
+    while link := _TARGET.match(text, at):
+        at = link.end()
+        relations: list[str] | None = None
+        while parameter := _PARAMETER.match(text, at):
+            at = parameter.end()
+            if relations is None and parameter["name"].lower() == "rel":  # of several parameters, the first counts
+                value = parameter["quoted"] or parameter["single"] or parameter["token"] or ""
+                relations = value.lower().split()
+        if relations is not None and "next" in relations:
+            return link["target"]
+    return None

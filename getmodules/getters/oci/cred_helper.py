@@ -1,9 +1,9 @@
-"""``docker-credential-<name>``: programs that keep credentials in a keychain, or make them on demand.
+"""Credential helpers, ``docker-credential-<name>``: programs that store credentials, or make them on demand.
 
-The protocol: one verb as the argument, the name of a server or a JSON object on standard input, a JSON object or
-a sentence about what is wrong on standard output. A secret never is an argument and never in a message.
+Their protocol: one verb as the argument, the name of a server or a JSON object on standard input, and a JSON object or
+an error message on standard output. A secret is never an argument, and never in a message of ours.
 
-Runs a credential helper: a small program with a short answer, which may hang, babble or leave children behind.
+A helper may hang, write without end or leave children behind, so its process has limits.
 """
 
 from __future__ import annotations
@@ -29,30 +29,56 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 
-SECONDS: Final = 30.0
-OUTPUT_BYTES: Final = 64 * KIB
-_PIECE = 8 * KIB
-_TICK = 0.05
-#: How long output is waited for that a child of the helper keeps open after the helper itself has ended.
-_GRACE = 0.5
+PREFIX: Final = "docker-credential-"
+#: The user name beside an identity token.
+TOKEN_USER: Final = "<token>"
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
+#: The message for an unknown server; its text is a part of the protocol.
+_NOT_FOUND = b"credentials not found in native keychain"
 
 
-class Answer(NamedTuple):
+class Login(NamedTuple):
+    """The credential that a helper has for one server."""
+
+    username: str
+    secret: Secret
+
+    @property
+    def is_identity(self) -> bool:
+        return self.username == TOKEN_USER
+
+
+class HelperAnswer(NamedTuple):
+    """The result of one run of a helper."""
+
     code: int
     output: bytes
     complaint: bytes
 
 
-#: (the command, its input, its environment); raises :class:`AuthenticationError` where there is no answer.
-Run = Callable[[Sequence[str], bytes, Mapping[str, str]], Answer]
+#: Runs a helper: the command, its input, its environment. Raises :class:`AuthenticationError` without an answer.
+Run = Callable[[Sequence[str], bytes, Mapping[str, str]], HelperAnswer]
 
 
-def run_helper(command: Sequence[str], given: bytes, environ: Mapping[str, str], *, seconds: float = SECONDS) -> Answer:
+# ----------------------------------------------------------------------------------------------- the helper's process
+
+
+SECONDS: Final = 30.0
+OUTPUT_BYTES: Final = 64 * KIB
+_PIECE = 8 * KIB
+_TICK = 0.05
+#: How long to wait for output that a child of the helper keeps open after the helper has ended.
+_GRACE = 0.5
+
+
+def run_helper(
+    command: Sequence[str], given: bytes, environ: Mapping[str, str], *, seconds: float = SECONDS
+) -> HelperAnswer:
+    """Run a helper to its end, for at most ``seconds``."""
     import subprocess
 
     what = f"the credential helper {os.path.basename(command[0])}"
-    # A session of its own: a prompt finds no terminal and fails, instead of waiting for nobody, and at the end
-    # there is one group to kill.
+    # In a session of its own the helper has no terminal to prompt at, and at the end there is one group to kill.
     apart = (
         {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
         if sys.platform == "win32"
@@ -68,16 +94,16 @@ def run_helper(command: Sequence[str], given: bytes, environ: Mapping[str, str],
     try:
         assert process.stdout is not None
         assert process.stderr is not None
-        readers = (_Reader(process.stdout), _Reader(process.stderr))
+        readers = (_PipeReader(process.stdout), _PipeReader(process.stderr))
         feed(process, given)
         _wait(process, readers, what, seconds)
-        return Answer(process.returncode, *(reader.text for reader in readers))
+        return HelperAnswer(process.returncode, *(reader.text for reader in readers))
     finally:
         kill(process)
 
 
-class _Reader(threading.Thread):
-    """Collects what comes out of one pipe. It alone closes it: nobody may, while it reads."""
+class _PipeReader(threading.Thread):
+    """Thread that reads one pipe. Only this thread closes the pipe, since no other may while it reads."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         super().__init__(daemon=True)
@@ -99,14 +125,14 @@ class _Reader(threading.Thread):
                 self._collected += piece
 
 
-def _wait(process: Popen[bytes], readers: Sequence[_Reader], what: str, seconds: float) -> None:
+def _wait(process: Popen[bytes], readers: Sequence[_PipeReader], what: str, seconds: float) -> None:
     expires = time.monotonic() + seconds
     while process.poll() is None and not any(reader.is_too_long for reader in readers):
         if time.monotonic() >= expires:
             raise AuthenticationError(
                 f"{what} did not answer within {seconds:g} seconds", hint="does it ask for something on a screen?"
             )
-        # The end of the output comes with the end of the helper, and is noticed at once; the end alone is polled for.
+        # Mostly the output ends together with the helper, and a join notices that at once; otherwise poll.
         reading = next((reader for reader in readers if reader.is_alive()), None)
         if reading is not None:
             reading.join(_TICK)
@@ -118,27 +144,11 @@ def _wait(process: Popen[bytes], readers: Sequence[_Reader], what: str, seconds:
         raise AuthenticationError(f"{what} wrote more than {OUTPUT_BYTES:,} bytes, and no answer is as long")
 
 
-PREFIX: Final = "docker-credential-"
-#: As a user name: the secret is an identity token.
-TOKEN_USER: Final = "<token>"
-_NAME = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
-#: Part of the protocol, word for word.
-_NOT_FOUND = b"credentials not found in native keychain"
-
-
-class Login(NamedTuple):
-    """What a helper keeps for one server."""
-
-    username: str
-    secret: Secret
-
-    @property
-    def is_identity(self) -> bool:
-        return self.username == TOKEN_USER
+# ------------------------------------------------------------------------------------------------------- the protocol
 
 
 class CredentialHelper:
-    """One helper; ``asked_for_by`` says for people which setting of which file names it."""
+    """One helper; ``asked_for_by`` is the file and the setting that names it, for people."""
 
     def __init__(self, name: str, asked_for_by: str, environ: Mapping[str, str], run: Run = run_helper) -> None:
         if not _NAME.fullmatch(name):
@@ -152,7 +162,7 @@ class CredentialHelper:
         self._run = run
 
     def get(self, servers: Iterable[str]) -> Login | None:
-        """What it keeps under the first of the names that it knows."""
+        """Return the credential under the first of these names that the helper knows, or ``None``."""
         for server in servers:
             answer = self._call("get", server.encode())
             if answer.code == 0:
@@ -171,10 +181,10 @@ class CredentialHelper:
             raise self._failure("store", answer, secrets=(secret,))
 
     def erase(self, servers: Iterable[str]) -> bool:
-        """Forget all of these names; whether there was any."""
+        """Erase all of these names, and return whether the helper knew any."""
         found = False
         for server in servers:
-            # Asked first, because what a helper says about erasing the unknown is different in each of them.
+            # Each helper answers in another way if it is to erase an unknown name, so ask for it first.
             if self.get((server,)) is not None:
                 answer = self._call("erase", server.encode())
                 if answer.code:
@@ -182,7 +192,7 @@ class CredentialHelper:
                 found = True
         return found
 
-    def _call(self, verb: str, given: bytes) -> Answer:
+    def _call(self, verb: str, given: bytes) -> HelperAnswer:
         return self._run((self._find(), verb), given, self._environ)
 
     def _find(self) -> str:
@@ -198,7 +208,7 @@ class CredentialHelper:
             )
         return found
 
-    def _login(self, answer: Answer) -> Login | None:
+    def _login(self, answer: HelperAnswer) -> Login | None:
         what = f"the answer of {self.program}"
         try:
             document = mapping(loads(answer.output, what, OUTPUT_BYTES), what)
@@ -208,8 +218,8 @@ class CredentialHelper:
             raise AuthenticationError(str(error), hint=f"{self._asked_for_by} asks for that helper") from None
         return Login(username, Secret(secret)) if secret else None
 
-    def _failure(self, verb: str, answer: Answer, secrets: Iterable[str]) -> AuthenticationError:
-        # By the protocol complaints go to standard output; an object there is an answer, and not for people.
+    def _failure(self, verb: str, answer: HelperAnswer, secrets: Iterable[str]) -> AuthenticationError:
+        # By the protocol, errors are on standard output. An object there is an answer, which must not be shown.
         said = b"" if answer.output.lstrip().startswith(b"{") else answer.output
         reason = printable(_without(secrets, b"\n".join((said, answer.complaint)).decode("utf-8", "replace")))
         return AuthenticationError(
@@ -218,12 +228,12 @@ class CredentialHelper:
         )
 
 
-def _says_not_found(answer: Answer) -> bool:
+def _says_not_found(answer: HelperAnswer) -> bool:
     return _NOT_FOUND in answer.output or _NOT_FOUND in answer.complaint
 
 
 def _secrets_in(output: bytes) -> tuple[str, ...]:
-    """The secret that a helper printed before it failed."""
+    """Return the secret that a helper printed before it failed."""
     try:
         document = mapping(loads(output, "", OUTPUT_BYTES), "")
         return (optional(document, "Secret", string, "") or "",)
@@ -232,7 +242,7 @@ def _secrets_in(output: bytes) -> tuple[str, ...]:
 
 
 def _without(secrets: Iterable[str], text: str) -> str:
-    """One line of ``text``, without the secrets in any form in which a program may show them."""
+    """Return ``text`` as one line, without the secrets in any encoding that a program may use."""
     for secret in filter(None, secrets):
         encoded = base64.b64encode(secret.encode()).decode()
         for form in (

@@ -1,16 +1,12 @@
-"""Which of the credentials that docker, podman and oras keep is for a repository.
+"""The credential files and helpers of docker, podman and oras, and the lookup of a repository's credential in them.
 
-The order: the file that the user named, then all others together. Among these the most specific key wins
-(``host/org/repo`` over ``host/org``, whichever file it is in); for all of a host the files count in their order,
-and in each first its ``credHelpers``, then its ``credsStore``, then its ``auths``. What is empty or broken is passed
-over; broken with a warning, unless the user chose that file.
+The file that the user named comes first, then all others together. Among these the most specific key wins
+(``host/org/repo`` over ``host/org``, whichever file it is in). For a whole host the files count in their order, and in
+each file first its ``credHelpers``, then its ``credsStore``, then its ``auths``. Empty entries are skipped, and broken
+ones with a warning; a broken file that the user named is an error.
 
-How docker, podman and oras write down whom a credential is for: the keys of their credential files.
-
-One host has many spellings (``ghcr.io``, ``https://ghcr.io/v2/``), Docker Hub the most. A key without a scheme
-may have a path behind the host: it is for the repositories below it and for no others.
-
-The credential files of docker, podman and oras: where they are, and what they say.
+The keys of a file have many spellings for one host (``ghcr.io``, ``https://ghcr.io/v2/``), most of all for Docker Hub.
+A key without a scheme may have a path behind the host; then it is for the repositories below that path only.
 """
 
 from __future__ import annotations
@@ -35,276 +31,15 @@ from getmodules.util.redact import Secret, printable
 from getmodules.util.strict_json import StrictJsonError, loads, mapping, optional, string, table_of
 from getmodules.util.values import field, valueclass
 
-DOCKER_HUB: Final = "docker.io"
-#: What ``docker login`` has called Docker Hub ever since, in files and to helpers.
-DOCKER_HUB_KEY: Final = "https://index.docker.io/v1/"
-_DOCKER_HUB_HOSTS = frozenset({DOCKER_HUB, "index.docker.io", "registry-1.docker.io"})
-_API_VERSIONS = ("v1", "v2")
-
-
-class AuthKey(NamedTuple):
-    """A host (with its port) in its one spelling; ``path`` is empty where the key is for all of the host."""
-
-    host: str
-    path: str
-
-
-def canonical_host(registry: str) -> str:
-    """The one spelling of ``host[:port]``. Another port is another registry, also where it is the usual one."""
-    host = registry.lower()
-    return DOCKER_HUB if host in _DOCKER_HUB_HOSTS else host
-
-
-def parse_key(text: str) -> AuthKey:
-    scheme, separator, rest = text.partition("://")
-    if not separator or scheme.lower() not in ("http", "https"):
-        scheme, rest = "", text
-    host, _, path = rest.partition("/")
-    host, path = canonical_host(host), path.strip("/")
-    # The path of a URL is the API's, which says nothing about repositories: docker and podman drop it as well.
-    if scheme or (host == DOCKER_HUB and path in _API_VERSIONS):
-        path = ""
-    return AuthKey(host, path)
-
-
-def scopes(host: str, repository: str) -> list[str]:
-    """The paths of keys that are for ``repository`` and not for all of ``host``, the most specific one first."""
-    parts = [part for part in repository.split("/") if part]
-    if host == DOCKER_HUB and len(parts) == 1:
-        parts.insert(0, "library")
-    return ["/".join(parts[:count]) for count in range(len(parts), 0, -1)]
-
-
-def key_to_write(host: str) -> str:
-    """The spelling that docker, podman and oras all look for."""
-    return DOCKER_HUB_KEY if host == DOCKER_HUB else host
-
-
-def names_in_helpers(host: str) -> tuple[str, ...]:
-    """Under which names a helper may know ``host``; programs store it under the first one."""
-    if host == DOCKER_HUB:
-        return (DOCKER_HUB_KEY, DOCKER_HUB, "index.docker.io", "registry-1.docker.io")
-    return (host, f"https://{host}")
-
-
-FILE_BYTES: Final = 1 * MIB
-#: Where podman and skopeo have a directory for each user whose ``XDG_RUNTIME_DIR`` is not set.
-RUN: Final = Path("/run/containers")
-
-
-@valueclass
-class AuthFile:
-    """A place where credentials may lie."""
-
-    path: Path
-    #: The path for people.
-    shown: str
-    #: Somebody chose this very file for this run: it must be usable.
-    named: bool = False
-    #: The environment points at it: that it is not there is worth a word.
-    expected: bool = False
-    #: ``~/.dockercfg``: what is below ``auths`` elsewhere is all there is.
-    legacy: bool = False
-
-
-@valueclass
-class AuthFileContents:
-    auths: Mapping[str, Any] = field(default_factory=dict)
-    helpers: Mapping[str, str] = field(default_factory=dict)
-    store: str | None = None
-
-    def entries(self, key: AuthKey) -> Iterator[tuple[str, Any]]:
-        """What the file has for exactly ``key``, in any spelling; the plainest spelling first."""
-        plain = f"{key.host}/{key.path}" if key.path else key.host
-        for spelling in sorted((k for k in self.auths if parse_key(k) == key), key=lambda k: k != plain):
-            yield spelling, self.auths[spelling]
-
-    def helpers_for(self, host: str) -> Iterator[tuple[str, str]]:
-        """(which setting, name of the helper), in the order in which they are asked."""
-        for spelling, name in self.helpers.items():
-            if parse_key(spelling) == AuthKey(host, ""):
-                if not name:  # how docker spells: for this host not the store, but the file
-                    return
-                yield f"credHelpers {printable(spelling)!r}", name
-        if self.store:
-            yield "credsStore", self.store
-
-
-# ------------------------------------------------------------------------------------------------ where they are
-
-
-def auth_files(environ: Mapping[str, str], named: Path | None = None) -> tuple[AuthFile, ...]:
-    """All places in the order in which they count; one that two variables lead to is there once."""
-    home = _home(environ)
-    runtime, config = environ.get("XDG_RUNTIME_DIR"), environ.get("XDG_CONFIG_HOME")
-    files: list[AuthFile] = []
-
-    def add(path: Path, **traits: bool) -> None:
-        if all(path != file.path for file in files):
-            files.append(AuthFile(path=path, shown=_shown(path, home), **traits))
-
-    if named is not None:
-        add(named, named=True)
-    if registry_auth_file := environ.get("REGISTRY_AUTH_FILE"):
-        add(Path(registry_auth_file), expected=True)
-    if sys.platform.startswith("linux"):
-        if runtime:
-            add(Path(runtime, "containers", "auth.json"))
-        elif _is_ours(fallback := RUN / str(os.geteuid()) / "auth.json"):
-            add(fallback)
-    if config or home:
-        add((Path(config) if config else Path(home or "", ".config")) / "containers" / "auth.json")
-    if docker := _docker_config(environ, home):
-        add(docker)
-    if home:
-        add(home / ".dockercfg", legacy=True)
-    return tuple(files)
-
-
-def login_file(environ: Mapping[str, str], named: Path | None = None) -> AuthFile:
-    """The file that a login writes: the one that docker, podman and oras read as well."""
-    home = _home(environ)
-    registry_auth_file = environ.get("REGISTRY_AUTH_FILE")
-    path = named or (Path(registry_auth_file) if registry_auth_file else _docker_config(environ, home))
-    if path is None:
-        raise ConfigError(
-            "there is no place for credentials: the home directory is not known",
-            hint="set HOME, DOCKER_CONFIG (a directory) or REGISTRY_AUTH_FILE (a file)",
-        )
-    return AuthFile(path=path, shown=_shown(path, home), named=True)
-
-
-def _is_ours(path: Path) -> bool:
-    """No variable of ours leads there, so what somebody else has put there does not count."""
-    try:
-        return os.stat(path, follow_symlinks=False).st_uid == os.geteuid()
-    except OSError:
-        return False
-
-
-def _home(environ: Mapping[str, str]) -> Path | None:
-    home = environ.get("USERPROFILE" if sys.platform == "win32" else "HOME")
-    return Path(home) if home else None
-
-
-def _docker_config(environ: Mapping[str, str], home: Path | None) -> Path | None:
-    if directory := environ.get("DOCKER_CONFIG"):
-        return Path(directory, "config.json")
-    return home / ".docker" / "config.json" if home else None
-
-
-def _shown(path: Path, home: Path | None) -> str:
-    if home is not None and path.is_relative_to(home):
-        path = Path("~", path.relative_to(home))
-    return printable(str(path))
-
-
-# ------------------------------------------------------------------------------------------------- what they say
-
-
-def read_document(file: AuthFile) -> dict[str, Any] | None:
-    """The JSON object in ``file``, ``None`` where there is no file; :class:`ConfigError` where it is unusable."""
-    try:
-        data = _read(file.path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        reason = error.strerror if isinstance(error, OSError) else "the path is not possible"
-        raise ConfigError(f"cannot read the credentials in {file.shown}: {reason}") from error
-    if not data.strip():  # /dev/null, or a fresh temporary file: how people say "no credentials"
-        return {}
-    what = f"the credential file {file.shown}"
-    try:
-        return mapping(loads(data, what, FILE_BYTES), what)
-    except StrictJsonError as error:
-        raise ConfigError(str(error)) from None
-
-
-def _read(path: Path) -> bytes:
-    fd = os.open(path, READ)
-    try:
-        pieces, room = [], FILE_BYTES + 1
-        while room and (piece := os.read(fd, room)):
-            pieces.append(piece)
-            room -= len(piece)
-        return b"".join(pieces)
-    finally:
-        os.close(fd)
-
-
-def contents(document: Mapping[str, Any], file: AuthFile) -> AuthFileContents:
-    """Entries of ``auths`` are judged when they are asked for: a broken one is no reason to lose the others."""
-    what = f"the credential file {file.shown}"
-    if file.legacy:
-        return AuthFileContents(auths=document)
-    try:
-        return AuthFileContents(
-            auths=optional(document, "auths", mapping, what) or {},
-            helpers=optional(document, "credHelpers", table_of(string), what) or {},
-            store=optional(document, "credsStore", string, what),
-        )
-    except StrictJsonError as error:
-        raise ConfigError(str(error)) from None
-
-
-def credential_of(entry: Any, what: str, found_in: str) -> Credential | None:
-    """The credential in an entry of ``auths``; ``None`` where it is empty, as beside a helper."""
-    if entry is None:
-        return None
-    try:
-        return _credential_of(mapping(entry, what), what, found_in)
-    except StrictJsonError as error:
-        raise ConfigError(str(error)) from None
-
-
-def _credential_of(entry: Mapping[str, Any], what: str, found_in: str) -> Credential | None:
-    if token := optional(entry, "registrytoken", string, what):
-        return Credential(secret=Secret(_token(token, what)), found_in=found_in)
-    username = optional(entry, "username", string, what) or ""
-    password = optional(entry, "password", string, what) or ""
-    if auth := optional(entry, "auth", string, what):
-        username, password = _decoded(auth, what)
-    if token := optional(entry, "identitytoken", string, what):
-        # Without the user name beside it: nothing may take the two for a pair that Basic could send.
-        return Credential(secret=Secret(_token(token, what)), identity=True, found_in=found_in)
-    return Credential(secret=Secret(password), username=username, found_in=found_in) if password else None
-
-
-def _decoded(auth: str, what: str) -> tuple[str, str]:
-    """``user:password``; only the first colon separates, and some writers pad the password with NUL."""
-    problem = "is not base64"
-    try:
-        text = base64.b64decode("".join(auth.split()), validate=True).decode("utf-8")
-        username, colon, password = text.partition(":")
-        if colon:
-            return username, password.rstrip("\0")
-        problem = "has no colon between user name and password"
-    except binascii.Error:
-        pass
-    except UnicodeDecodeError:
-        problem = "is not UTF-8"
-    # Raised out here: those exceptions carry the secret.
-    raise StrictJsonError(f"{what}: 'auth' {problem}")
-
-
-def _token(token: str, what: str) -> str:
-    """A token travels in a header or a form: anything but visible ASCII in it is an accident, or an attack."""
-    token = token.strip()
-    if not token.isascii() or not token.isprintable() or " " in token:
-        raise StrictJsonError(f"{what}: the token has characters that no token has")
-    return token
-
-
-#: How long files and helpers are believed. Fifty packages of one operation ask once, and a client that lives for
-#: days still learns of a new login, and outlives the tokens that some helpers make for an hour.
+#: How long the contents of files and the answers of helpers are cached. Fifty packages of one operation need them only
+#: once; but a client that lives for days must notice a new login, and some helpers' tokens expire after an hour.
 KEEP_SECONDS = 60.0
-
 _UNUSABLE = (ConfigError, AuthenticationError, ToolMissingError)
 
 
 @valueclass(kw_only=False)
 class Considered:
-    """A place that was asked on the way to a credential, and what came of it; for ``getmodules auth check``."""
+    """One source of credentials that was looked at, and the outcome; for ``getmodules auth check``."""
 
     where: str
     outcome: str
@@ -312,16 +47,16 @@ class Considered:
 
 @valueclass
 class Explanation:
-    """Which credential would be used, where it comes from (its ``found_in``), and what was asked before."""
+    """The credential that would be used, with its source in ``found_in``, and the sources looked at before."""
 
     credential: Credential | None
     considered: tuple[Considered, ...]
-    #: The places that were looked into, for people, whether they exist or not.
+    #: The files that were looked at, existing or not, for people.
     files: tuple[str, ...]
 
 
 class DockerCredentials:
-    """The files and helpers as one ``environ`` sees them. Threads may share it; each helper is asked once."""
+    """The credentials for one ``environ``. Threads may share it; each helper is run once."""
 
     def __init__(
         self,
@@ -343,11 +78,11 @@ class DockerCredentials:
         self._snapshot: _Snapshot | None = None
 
     def lookup(self, registry: str, repository: str) -> Credential | None:
-        """The credential for ``repository`` of ``registry`` (``host[:port]``), ``None`` where there is none."""
+        """Return the credential for ``repository`` of ``registry`` (``host[:port]``), or ``None``."""
         return self.explain(registry, repository).credential
 
     def explain(self, registry: str, repository: str) -> Explanation:
-        """As :meth:`lookup`, with the way there."""
+        """Return the credential like :meth:`lookup`, and the sources looked at."""
         considered: list[Considered] = []
         credential = None
         for file, source in self._sources(registry, repository):
@@ -368,7 +103,7 @@ class DockerCredentials:
         host, snapshot = canonical_host(registry), self._current()
         for is_named in (True, False):
             files = [(file, found) for file, found in snapshot.files if file.named is is_named]
-            for path in scopes(host, repository):
+            for path in key_paths(host, repository):
                 for file, found in files:
                     for entry in _entries(file, found, AuthKey(host, path)):
                         yield file, entry
@@ -406,10 +141,12 @@ class DockerCredentials:
             self._warn(f"{error.message} ({error.hint})" if error.hint else error.message)
 
 
-# --------------------------------------------------------------------------------------------- one place to ask
+# ------------------------------------------------------------------------------------------ one source of credentials
 
 
 class _Source(Protocol):
+    """One source of a credential."""
+
     @property
     def where(self) -> str: ...
 
@@ -417,7 +154,9 @@ class _Source(Protocol):
 
 
 @valueclass(kw_only=False)
-class _Entry:
+class _FileEntry:
+    """An entry of a file's ``auths``."""
+
     where: str
     value: Any
 
@@ -425,13 +164,15 @@ class _Entry:
         return credential_of(self.value, self.where, self.where)
 
 
-def _entries(file: AuthFile, found: AuthFileContents, key: AuthKey) -> Iterator[_Entry]:
+def _entries(file: AuthFile, found: AuthFileContents, key: AuthKey) -> Iterator[_FileEntry]:
     for spelling, value in found.entries(key):
-        yield _Entry(f"{file.shown}, auths {printable(spelling)!r}", value)
+        yield _FileEntry(f"{file.shown}, auths {printable(spelling)!r}", value)
 
 
 @valueclass(kw_only=False)
 class _Helper:
+    """A helper that a file names."""
+
     setting: str
     name: str
     host: str
@@ -456,36 +197,306 @@ class _Helper:
 
 
 @valueclass(kw_only=False, frozen=False)
-class _Slot:
+class _AnswerSlot:
+    """The answer of one helper for one host, and a lock for its run."""
+
     lock: threading.Lock = field(default_factory=threading.Lock)
     is_filled: bool = False
     outcome: Login | GetModulesError | None = None
 
 
 class _Answers:
-    """What the helpers said. Who asks while somebody else is asking waits for that answer."""
+    """The answers of the helpers. A thread waits while another one runs the same helper for the same host."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._slots: dict[tuple[str, str], _Slot] = {}
+        self._slots: dict[tuple[str, str], _AnswerSlot] = {}
 
     def get(self, key: tuple[str, str], ask: Callable[[], Login | None]) -> Login | None:
         with self._guard:
-            slot = self._slots.setdefault(key, _Slot())
+            slot = self._slots.setdefault(key, _AnswerSlot())
         with slot.lock:
             if not slot.is_filled:
                 try:
                     slot.outcome = ask()
-                except _UNUSABLE as error:  # kept as well: fifty packages must not wait thirty seconds each
+                except _UNUSABLE as error:  # cached as well: fifty packages must not wait thirty seconds each
                     slot.outcome = error
                 slot.is_filled = True
         if isinstance(slot.outcome, GetModulesError):
-            raise copy.copy(slot.outcome)  # the address that somebody puts on it is not for the next one
+            raise copy.copy(slot.outcome)  # a caller adds its own address to the error
         return slot.outcome
 
 
 @valueclass(kw_only=False)
 class _Snapshot:
+    """The contents of all files at one time, and the helpers' answers since."""
+
     files: tuple[tuple[AuthFile, AuthFileContents], ...]
     expires: float
     answers: _Answers = field(default_factory=_Answers)
+
+
+# ----------------------------------------------------------------------------------- the credential files: which ones
+
+
+FILE_BYTES: Final = 1 * MIB
+#: The directory in which podman and skopeo have one for each user without ``XDG_RUNTIME_DIR``.
+CONTAINERS_RUN_DIRECTORY: Final = Path("/run/containers")
+
+
+@valueclass
+class AuthFile:
+    """The path of a file that may have credentials."""
+
+    path: Path
+    #: The path for people.
+    shown: str
+    #: Whether the user named this file for this run, so that it must be usable.
+    named: bool = False
+    #: Whether the environment names it, so that a warning is due if it does not exist.
+    expected: bool = False
+    #: Whether it is ``~/.dockercfg``, which is what is below ``auths`` in other files.
+    legacy: bool = False
+
+
+def auth_files(environ: Mapping[str, str], named: Path | None = None) -> tuple[AuthFile, ...]:
+    """Return all files in the order in which they count, each once, even if two variables name it."""
+    home = _home(environ)
+    runtime, config = environ.get("XDG_RUNTIME_DIR"), environ.get("XDG_CONFIG_HOME")
+    files: list[AuthFile] = []
+
+    def add(path: Path, **traits: bool) -> None:
+        if all(path != file.path for file in files):
+            files.append(AuthFile(path=path, shown=_shown(path, home), **traits))
+
+    if named is not None:
+        add(named, named=True)
+    if registry_auth_file := environ.get("REGISTRY_AUTH_FILE"):
+        add(Path(registry_auth_file), expected=True)
+    if sys.platform.startswith("linux"):
+        if runtime:
+            add(Path(runtime, "containers", "auth.json"))
+        elif _is_ours(fallback := CONTAINERS_RUN_DIRECTORY / str(os.geteuid()) / "auth.json"):
+            add(fallback)
+    if config or home:
+        add((Path(config) if config else Path(home or "", ".config")) / "containers" / "auth.json")
+    if docker := _docker_config(environ, home):
+        add(docker)
+    if home:
+        add(home / ".dockercfg", legacy=True)
+    return tuple(files)
+
+
+def login_file(environ: Mapping[str, str], named: Path | None = None) -> AuthFile:
+    """Return the file that a login is written to, which docker, podman and oras read as well."""
+    home = _home(environ)
+    registry_auth_file = environ.get("REGISTRY_AUTH_FILE")
+    path = named or (Path(registry_auth_file) if registry_auth_file else _docker_config(environ, home))
+    if path is None:
+        raise ConfigError(
+            "there is no place for credentials: the home directory is not known",
+            hint="set HOME, DOCKER_CONFIG (a directory) or REGISTRY_AUTH_FILE (a file)",
+        )
+    return AuthFile(path=path, shown=_shown(path, home), named=True)
+
+
+def _is_ours(path: Path) -> bool:
+    """Return whether the file is the user's own: no variable names it, so another user's file must not count."""
+    try:
+        return os.stat(path, follow_symlinks=False).st_uid == os.geteuid()
+    except OSError:
+        return False
+
+
+def _home(environ: Mapping[str, str]) -> Path | None:
+    home = environ.get("USERPROFILE" if sys.platform == "win32" else "HOME")
+    return Path(home) if home else None
+
+
+def _docker_config(environ: Mapping[str, str], home: Path | None) -> Path | None:
+    if directory := environ.get("DOCKER_CONFIG"):
+        return Path(directory, "config.json")
+    return home / ".docker" / "config.json" if home else None
+
+
+def _shown(path: Path, home: Path | None) -> str:
+    if home is not None and path.is_relative_to(home):
+        path = Path("~", path.relative_to(home))
+    return printable(str(path))
+
+
+# ------------------------------------------------------------------------------- the credential files: their contents
+
+
+@valueclass
+class AuthFileContents:
+    """The settings in one file."""
+
+    auths: Mapping[str, Any] = field(default_factory=dict)
+    helpers: Mapping[str, str] = field(default_factory=dict)
+    store: str | None = None
+
+    def entries(self, key: AuthKey) -> Iterator[tuple[str, Any]]:
+        """Yield the entries for exactly ``key``, in any spelling, with the plainest one first."""
+        plain = f"{key.host}/{key.path}" if key.path else key.host
+        for spelling in sorted((k for k in self.auths if parse_key(k) == key), key=lambda k: k != plain):
+            yield spelling, self.auths[spelling]
+
+    def helpers_for(self, host: str) -> Iterator[tuple[str, str]]:
+        """Yield the setting and the name of each helper for ``host``, in the order in which they are run."""
+        for spelling, name in self.helpers.items():
+            if parse_key(spelling) == AuthKey(host, ""):
+                if not name:  # docker's way to use the file for this host and not the store
+                    return
+                yield f"credHelpers {printable(spelling)!r}", name
+        if self.store:
+            yield "credsStore", self.store
+
+
+def read_document(file: AuthFile) -> dict[str, Any] | None:
+    """Return the JSON object in ``file``, or ``None`` without a file; raise :class:`ConfigError` if it is unusable."""
+    try:
+        data = _read(file.path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = error.strerror if isinstance(error, OSError) else "the path is not possible"
+        raise ConfigError(f"cannot read the credentials in {file.shown}: {reason}") from error
+    if not data.strip():  # /dev/null or an empty temporary file means "no credentials"
+        return {}
+    what = f"the credential file {file.shown}"
+    try:
+        return mapping(loads(data, what, FILE_BYTES), what)
+    except StrictJsonError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _read(path: Path) -> bytes:
+    fd = os.open(path, READ)
+    try:
+        pieces, left = [], FILE_BYTES + 1
+        while left and (piece := os.read(fd, left)):
+            pieces.append(piece)
+            left -= len(piece)
+        return b"".join(pieces)
+    finally:
+        os.close(fd)
+
+
+def contents(document: Mapping[str, Any], file: AuthFile) -> AuthFileContents:
+    """Return the settings in ``document``. Entries of ``auths`` are checked on use, so that one may be broken."""
+    what = f"the credential file {file.shown}"
+    if file.legacy:
+        return AuthFileContents(auths=document)
+    try:
+        return AuthFileContents(
+            auths=optional(document, "auths", mapping, what) or {},
+            helpers=optional(document, "credHelpers", table_of(string), what) or {},
+            store=optional(document, "credsStore", string, what),
+        )
+    except StrictJsonError as error:
+        raise ConfigError(str(error)) from None
+
+
+def credential_of(entry: Any, what: str, found_in: str) -> Credential | None:
+    """Return the credential in an entry of ``auths``, or ``None`` if it is empty, as beside a helper."""
+    if entry is None:
+        return None
+    try:
+        return _credential_of(mapping(entry, what), what, found_in)
+    except StrictJsonError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _credential_of(entry: Mapping[str, Any], what: str, found_in: str) -> Credential | None:
+    if token := optional(entry, "registrytoken", string, what):
+        return Credential(secret=Secret(_token(token, what)), found_in=found_in)
+    username = optional(entry, "username", string, what) or ""
+    password = optional(entry, "password", string, what) or ""
+    if auth := optional(entry, "auth", string, what):
+        username, password = _decoded(auth, what)
+    if token := optional(entry, "identitytoken", string, what):
+        # The user name beside it is left out, so that the two are never sent as a pair by Basic.
+        return Credential(secret=Secret(_token(token, what)), identity=True, found_in=found_in)
+    return Credential(secret=Secret(password), username=username, found_in=found_in) if password else None
+
+
+def _decoded(auth: str, what: str) -> tuple[str, str]:
+    """Split ``user:password`` at the first colon; some programs pad the password with NUL."""
+    problem = "is not base64"
+    try:
+        text = base64.b64decode("".join(auth.split()), validate=True).decode("utf-8")
+        username, colon, password = text.partition(":")
+        if colon:
+            return username, password.rstrip("\0")
+        problem = "has no colon between user name and password"
+    except binascii.Error:
+        pass
+    except UnicodeDecodeError:
+        problem = "is not UTF-8"
+    # Raised outside of the handlers, because their exceptions contain the secret.
+    raise StrictJsonError(f"{what}: 'auth' {problem}")
+
+
+def _token(token: str, what: str) -> str:
+    """Return ``token`` if it is visible ASCII: it is sent in a header or a form, where nothing else belongs."""
+    token = token.strip()
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise StrictJsonError(f"{what}: the token has characters that no token has")
+    return token
+
+
+# --------------------------------------------------------------------------------------- the keys in credential files
+
+
+DOCKER_HUB: Final = "docker.io"
+#: The name of Docker Hub in docker's files and for helpers, for historical reasons.
+DOCKER_HUB_KEY: Final = "https://index.docker.io/v1/"
+_DOCKER_HUB_HOSTS = frozenset({DOCKER_HUB, "index.docker.io", "registry-1.docker.io"})
+_API_VERSIONS = ("v1", "v2")
+
+
+class AuthKey(NamedTuple):
+    """The canonical form of a key: a host with its port, and a path, empty if the key is for the whole host."""
+
+    host: str
+    path: str
+
+
+def canonical_host(registry: str) -> str:
+    """Return the canonical ``host[:port]``. A port always makes another registry, even the default one."""
+    host = registry.lower()
+    return DOCKER_HUB if host in _DOCKER_HUB_HOSTS else host
+
+
+def parse_key(text: str) -> AuthKey:
+    """Return the canonical form of a key in a credential file."""
+    scheme, separator, rest = text.partition("://")
+    if not separator or scheme.lower() not in ("http", "https"):
+        scheme, rest = "", text
+    host, _, path = rest.partition("/")
+    host, path = canonical_host(host), path.strip("/")
+    # The path of a URL is that of the API and not of repositories; docker and podman drop it as well.
+    if scheme or (host == DOCKER_HUB and path in _API_VERSIONS):
+        path = ""
+    return AuthKey(host, path)
+
+
+def key_paths(host: str, repository: str) -> list[str]:
+    """Return the paths of the keys for ``repository``, the most specific first, without that of the whole host."""
+    parts = [part for part in repository.split("/") if part]
+    if host == DOCKER_HUB and len(parts) == 1:
+        parts.insert(0, "library")
+    return ["/".join(parts[:count]) for count in range(len(parts), 0, -1)]
+
+
+def key_to_write(host: str) -> str:
+    """Return the spelling of ``host`` that docker, podman and oras all look for."""
+    return DOCKER_HUB_KEY if host == DOCKER_HUB else host
+
+
+def names_in_helpers(host: str) -> tuple[str, ...]:
+    """Return the names under which a helper may know ``host``; logins are stored under the first one."""
+    if host == DOCKER_HUB:
+        return (DOCKER_HUB_KEY, DOCKER_HUB, "index.docker.io", "registry-1.docker.io")
+    return (host, f"https://{host}")

@@ -1,12 +1,11 @@
-"""Logging in to a registry and out of it: into the place where docker, podman and oras look as well.
+"""Storing and erasing logins where docker, podman and oras look as well.
 
-That is the helper that the file names for the host, otherwise the file itself. Checking a login against its
-registry is the caller's part, before anything is stored.
+That is the helper that the credential file names for the host, or else the file itself. The caller checks a login at
+its registry before it is stored.
 
-Changes a credential file in place: all of the change or nothing of it, and nothing else in the file.
-
-Writers that are ours take turns (a lock beside the file, gone afterwards). Docker and podman know no lock: whether
-they came in between is looked at right before the rename, and then the change is made again on what they wrote.
+A credential file is changed atomically, and nothing else in it is changed. Our own processes use a lock beside the
+file, which is removed afterwards. Docker and podman have no lock: right before the rename we check whether the file has
+changed, and if so, make the change again on its new content.
 """
 
 from __future__ import annotations
@@ -41,153 +40,9 @@ from getmodules.getters.oci.docker_config import (
 from getmodules.util.redact import Secret, printable
 from getmodules.util.strict_json import StrictJsonError, mapping, optional
 
-LOCK_SECONDS: Final = 10.0
-_TICK = 0.02
-_ATTEMPTS = 20
-
-#: Edits a document; whether that changed anything. It may be called again, with a fresher document.
-Change = Callable[[dict[str, Any]], bool]
-
-
-def rewrite(file: AuthFile, change: Change, *, private: bool = False) -> bool:
-    """Apply ``change`` to ``file``, which is made where it does not exist; whether anything was written.
-
-    What is written is for its owner alone; with ``private``, a file that others may read is written for that.
-    """
-    first = read_document(file) or {}
-    # People who manage their dot files keep links there: the link stays, what it leads to is replaced.
-    target = Path(os.path.realpath(file.path))
-
-    def is_due(document: dict[str, Any]) -> bool:
-        return change(document) or (private and _is_open(target))
-
-    if not is_due(first):
-        return False
-    what = f"cannot write the credentials to {file.shown}"
-    if target.exists() and not target.is_file():  # a rename would put a file in the place of /dev/null
-        raise InstallError(f"{what}: it is not a file", hint="REGISTRY_AUTH_FILE or DOCKER_CONFIG may name another")
-    with translated(what), _parent(target.parent), _turn(target, what) as is_alone:
-        if is_alone:
-            _sweep(target)
-        for _ in range(_ATTEMPTS):
-            before = _identity(target)
-            document = read_document(file) or {}
-            if not is_due(document):
-                return False
-            data = json.dumps(document, indent="\t", ensure_ascii=False).encode() + b"\n"
-            if len(data) > FILE_BYTES:
-                raise InstallError(f"{what}: it would have more than the {FILE_BYTES:,} bytes that anybody reads")
-            if _replace(target, before, data):
-                return True
-    raise InstallError(f"{what}: another program keeps changing it", hint="try again when it is done")
-
-
-@contextmanager
-def _parent(directory: Path) -> Iterator[None]:
-    """``directory`` exists; what was missing of it is private, and goes again if nothing gets into it."""
-    missing = [path for path in (directory, *directory.parents) if not path.exists()]
-    for path in reversed(missing):
-        path.mkdir(0o700, exist_ok=True)
-    try:
-        yield
-    finally:
-        for path in missing:
-            with suppress(OSError):  # not empty: the usual case
-                path.rmdir()
-
-
-@contextmanager
-def _turn(target: Path, what: str) -> Iterator[bool]:
-    """Our turn to write; ``False`` where the file system has no locks, and others may believe the same."""
-    path = target.with_name(f".{target.name}.getmodules-lock")
-    expires = time.monotonic() + LOCK_SECONDS
-    while True:
-        fd = os.open(path, openflags.LOCK, 0o600)
-        try:
-            lock = try_lock(fd)
-            if lock is Lock.UNSUPPORTED:
-                yield False
-                return
-            # Whoever had it before us has removed the file: then this is a lock that the next one will not see.
-            if lock is Lock.HELD and _is_at(fd, path):
-                try:
-                    yield True
-                finally:
-                    with suppress(OSError):  # Windows removes no open file; see below
-                        os.unlink(path)
-                return
-        finally:
-            os.close(fd)
-            if os.name == "nt":
-                with suppress(OSError):  # somebody else has it open, and will remove it
-                    os.unlink(path)
-        if time.monotonic() >= expires:
-            raise InstallError(
-                f"{what}: another getmodules has been writing there for {LOCK_SECONDS:g} seconds",
-                hint=f"is a process stuck? It holds the lock of {path.name}",
-            )
-        time.sleep(_TICK)
-
-
-def _is_at(fd: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(fd), os.stat(path, follow_symlinks=False))
-    except FileNotFoundError:
-        return False
-
-
-def _is_open(path: Path) -> bool:
-    """Whether others than its owner may read or write a file."""
-    try:
-        return os.name != "nt" and bool(os.stat(path).st_mode & 0o077)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-
-
-def _identity(path: Path) -> tuple[int, int, int, int] | None:
-    try:
-        status = os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def _replace(target: Path, before: tuple[int, int, int, int] | None, data: bytes) -> bool:
-    """``False``: somebody else replaced ``target`` meanwhile."""
-    new = target.with_name(f".{target.name}.getmodules-{os.urandom(8).hex()}")
-    try:
-        _write(new, target, data)
-        if _identity(target) != before:
-            return False
-        durable.put(new, target)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(new)
-    return True
-
-
-def _write(new: Path, target: Path, data: bytes) -> None:
-    with durable.new_file(new, 0o600) as stream:
-        if os.name != "nt":
-            os.fchmod(stream.fileno(), 0o600)  # whatever the umask
-            # Root who logs in on somebody's behalf (sudo) must not take the file away from them.
-            if os.geteuid() == 0 and target.exists():
-                status = target.stat()
-                os.fchown(stream.fileno(), status.st_uid, status.st_gid)
-        stream.write(data)
-
-
-def _sweep(target: Path) -> None:
-    """Remove what a killed writer left: it holds secrets. With the lock in hand there is no living one."""
-    left = re.compile(rf"\.{re.escape(target.name)}\.getmodules-[0-9a-f]{{16}}")
-    for name in os.listdir(target.parent):
-        if left.fullmatch(name):
-            with suppress(OSError):
-                os.unlink(target.parent / name)
-
 
 class DockerLogin:
-    """The one file that logins go to, with its helpers; ``auth_file`` is the one that the user named."""
+    """The file that logins are written to, and its helpers; ``auth_file`` is the one that the user named."""
 
     def __init__(self, environ: Mapping[str, str], *, auth_file: Path | None = None, run: Run = run_helper) -> None:
         self._environ = environ
@@ -195,7 +50,7 @@ class DockerLogin:
         self._run = run
 
     def store(self, registry: str, *, username: str, secret: Secret, identity: bool = False) -> str:
-        """Keep a login for ``registry`` (``host[:port]``), in place of any other; where it is now, for people.
+        """Store a login for ``registry`` (``host[:port]``), replacing any other; return its location, for people.
 
         An ``identity`` token needs no user name.
         """
@@ -206,12 +61,12 @@ class DockerLogin:
             rewrite(self._file, _setting(host, _entry(username, secret, identity)), private=True)
             return self._file.shown
         helper.store(names_in_helpers(host)[0], Login(TOKEN_USER if identity else username, secret))
-        # An empty entry is how docker remembers that its helper has one; it also removes what lay there in the clear.
+        # Docker writes an empty entry for a login in its helper; it also replaces one that was there in clear text.
         rewrite(self._file, _setting(host, {}), private=True)
         return f"{helper.program}, as {self._file.shown} says"
 
     def erase(self, registry: str) -> tuple[str, ...]:
-        """Forget ``registry``, in all its spellings; where it was known, for people. Keys with paths stay."""
+        """Erase ``registry``, in all its spellings; return the former locations, for people. Keys with paths stay."""
         host = _checked_host(registry)
         helper = self._helper(host)
         places = []
@@ -238,7 +93,7 @@ def _checked_host(registry: str) -> str:
 
 
 def check_login(username: str, secret: Secret, *, identity: bool = False) -> None:
-    """Whether they can be sent and stored at all."""
+    """Raise unless the login can be sent and stored."""
     if not secret.reveal():
         raise ConfigError("an empty password is no login", hint="is a variable not set?")
     if any("\ud800" <= character <= "\udfff" for character in f"{username}{secret.reveal()}"):
@@ -250,6 +105,13 @@ def check_login(username: str, secret: Secret, *, identity: bool = False) -> Non
     if ":" in username or not username.isprintable():
         # Not shown: people who know other programs write USER:PASSWORD there.
         raise ConfigError("a user name has no colon and no control character")
+
+
+# ------------------------------------------------------------------------------------------------ changing a document
+
+
+#: Edits a document, and returns whether it has changed. It may be called again, with a newer document.
+Change = Callable[[dict[str, Any]], bool]
 
 
 def _entry(username: str, secret: Secret, identity: bool) -> dict[str, str]:
@@ -295,3 +157,148 @@ def _auths(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def _spellings(auths: Mapping[str, Any], host: str) -> list[str]:
     return [name for name in auths if parse_key(name) == AuthKey(host, "")]
+
+
+# ------------------------------------------------------------------------------------------------- rewriting the file
+
+
+LOCK_SECONDS: Final = 10.0
+_TICK = 0.02
+_ATTEMPTS = 20
+
+
+def rewrite(file: AuthFile, change: Change, *, private: bool = False) -> bool:
+    """Apply ``change`` to ``file``, which is created if need be; return whether it was written.
+
+    The written file is readable by its owner only. With ``private``, it is also written if others could read it before.
+    """
+    first = read_document(file) or {}
+    # Users who manage their dot files have links there: the link stays, and its target is replaced.
+    target = Path(os.path.realpath(file.path))
+
+    def is_due(document: dict[str, Any]) -> bool:
+        return change(document) or (private and _is_open(target))
+
+    if not is_due(first):
+        return False
+    what = f"cannot write the credentials to {file.shown}"
+    if target.exists() and not target.is_file():  # a rename would put a file in the place of /dev/null
+        raise InstallError(f"{what}: it is not a file", hint="REGISTRY_AUTH_FILE or DOCKER_CONFIG may name another")
+    with translated(what), _parent(target.parent), _lock_beside(target, what) as is_alone:
+        if is_alone:
+            _sweep(target)
+        for _ in range(_ATTEMPTS):
+            before = _identity(target)
+            document = read_document(file) or {}
+            if not is_due(document):
+                return False
+            data = json.dumps(document, indent="\t", ensure_ascii=False).encode() + b"\n"
+            if len(data) > FILE_BYTES:
+                raise InstallError(f"{what}: it would have more than the {FILE_BYTES:,} bytes that anybody reads")
+            if _replace(target, before, data):
+                return True
+    raise InstallError(f"{what}: another program keeps changing it", hint="try again when it is done")
+
+
+@contextmanager
+def _parent(directory: Path) -> Iterator[None]:
+    """Create ``directory`` and its parents, private to the user; remove those that are empty afterwards."""
+    missing = [path for path in (directory, *directory.parents) if not path.exists()]
+    for path in reversed(missing):
+        path.mkdir(0o700, exist_ok=True)
+    try:
+        yield
+    finally:
+        for path in missing:
+            with suppress(OSError):  # not empty: the usual case
+                path.rmdir()
+
+
+@contextmanager
+def _lock_beside(target: Path, what: str) -> Iterator[bool]:
+    """Take the lock beside ``target``. Yield ``False`` if the file system has no locks, so that others may write."""
+    path = target.with_name(f".{target.name}.getmodules-lock")
+    expires = time.monotonic() + LOCK_SECONDS
+    while True:
+        fd = os.open(path, openflags.LOCK, 0o600)
+        try:
+            lock = try_lock(fd)
+            if lock is Lock.UNSUPPORTED:
+                yield False
+                return
+            # If its last owner has removed the file, we have locked one that others cannot see.
+            if lock is Lock.HELD and _is_at(fd, path):
+                try:
+                    yield True
+                finally:
+                    with suppress(OSError):  # Windows removes no open file; see below
+                        os.unlink(path)
+                return
+        finally:
+            os.close(fd)
+            if os.name == "nt":
+                with suppress(OSError):  # somebody else has it open, and will remove it
+                    os.unlink(path)
+        if time.monotonic() >= expires:
+            raise InstallError(
+                f"{what}: another getmodules has been writing there for {LOCK_SECONDS:g} seconds",
+                hint=f"is a process stuck? It holds the lock of {path.name}",
+            )
+        time.sleep(_TICK)
+
+
+def _is_at(fd: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(path, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
+
+
+def _is_open(path: Path) -> bool:
+    """Return whether other users than its owner may read or write a file."""
+    try:
+        return os.name != "nt" and bool(os.stat(path).st_mode & 0o077)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def _identity(path: Path) -> tuple[int, int, int, int] | None:
+    try:
+        status = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _replace(target: Path, before: tuple[int, int, int, int] | None, data: bytes) -> bool:
+    """Replace ``target``, and return ``True``; ``False`` if another program has changed it since ``before``."""
+    new = target.with_name(f".{target.name}.getmodules-{os.urandom(8).hex()}")
+    try:
+        _write(new, target, data)
+        if _identity(target) != before:
+            return False
+        durable.put(new, target)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(new)
+    return True
+
+
+def _write(new: Path, target: Path, data: bytes) -> None:
+    with durable.new_file(new, 0o600) as stream:
+        if os.name != "nt":
+            os.fchmod(stream.fileno(), 0o600)  # whatever the umask
+            # If root logs in for another user (sudo), the file must stay theirs.
+            if os.geteuid() == 0 and target.exists():
+                status = target.stat()
+                os.fchown(stream.fileno(), status.st_uid, status.st_gid)
+        stream.write(data)
+
+
+def _sweep(target: Path) -> None:
+    """Remove files with secrets that killed writers left. We have the lock, so no writer is running."""
+    left = re.compile(rf"\.{re.escape(target.name)}\.getmodules-[0-9a-f]{{16}}")
+    for name in os.listdir(target.parent):
+        if left.fullmatch(name):
+            with suppress(OSError):
+                os.unlink(target.parent / name)

@@ -1,8 +1,8 @@
-"""``.getmodulesignore``: what stays out of a package, in the language of ``.gitignore``. Pure.
+"""The rules of ``.getmodulesignore``: what is left out of a package, in the syntax of ``.gitignore``. Pure.
 
-One such file counts, in the directory that is published; those of other directories are files like any other.
-Patterns are matched as bytes, because git does. In one point this follows git's manual and not its code: two stars
-that are no whole component (``a**/b``) are one star, also behind a name without any.
+Only the file in the published directory counts; those in other directories are files like any other. Patterns are
+matched as bytes, like in git. In one point this follows git's manual and not its code: two stars that are not a whole
+component (``a**/b``) are one star, also behind a name without any.
 """
 
 from __future__ import annotations
@@ -28,32 +28,34 @@ _CLASSES = {
     b"upper": rb"A-Z",
     b"xdigit": rb"0-9A-Fa-f",
 }
-#: A star inside one component, between what is fixed: the shortest way is always good enough.
+#: A star inside one component. Between two fixed texts its shortest match is always good enough.
 _STAR = object()
 
 
 class _NeverMatchesError(Exception):
-    """A pattern that git takes for broken; to it, as to us, that is one that matches nothing."""
+    """The pattern is broken; like in git, it matches nothing."""
 
 
 @valueclass(kw_only=False)
 class _Rule:
+    """One line of the file."""
+
     matches: re.Pattern[bytes]
     negative: bool
     directories_only: bool
-    #: Compared with the last component alone, wherever that is.
+    #: Whether it is matched against the last component only, in any directory.
     by_name: bool
 
 
 class Ignore:
-    """The rules of one file; the last one that matches decides."""
+    """The rules in ``.getmodulesignore``; the last one that matches decides."""
 
     def __init__(self, text: bytes = b"") -> None:
         lines = text.removeprefix(b"\xef\xbb\xbf").split(b"\n")
         self._rules = tuple(filter(None, map(_rule, lines)))
 
     def leaves_out(self, path: str, *, directory: bool) -> bool:
-        """Whether the rules name ``path`` itself. What lies in a directory that is left out is so too."""
+        """Return whether the rules leave out ``path`` itself; its parents are not looked at."""
         raw = path.encode("utf-8", "surrogateescape")
         name = raw.rpartition(b"/")[2]
         for rule in reversed(self._rules):
@@ -62,7 +64,7 @@ class Ignore:
         return False
 
     def leaves_out_below(self, path: str) -> bool:
-        """Whether a file is left out, by itself or with a directory that it lies in."""
+        """Return whether a file is left out, by itself or with one of its parent directories."""
         parts = path.split("/")
         parents = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
         return any(self.leaves_out(parent, directory=True) for parent in parents) or self.leaves_out(
@@ -87,7 +89,7 @@ def _rule(line: bytes) -> _Rule | None:
 
 
 def _without_trailing_blanks(line: bytes) -> bytes:
-    """Blanks at the end count only where a backslash says so."""
+    """Return ``line`` without the blanks at its end, except those behind a backslash."""
     end = at = 0
     while at < len(line):
         escaped = line[at : at + 1] == b"\\"
@@ -98,7 +100,7 @@ def _without_trailing_blanks(line: bytes) -> bytes:
 
 
 def _translate(pattern: bytes) -> bytes:
-    """A regular expression for the whole of a path."""
+    """Return the regular expression for a whole path."""
     pieces: list[bytes | object] = []
     at = 0
     while at < len(pattern):
@@ -121,7 +123,10 @@ def _translate(pattern: bytes) -> bytes:
 
 
 def _stars(pattern: bytes, at: int, pieces: list[bytes | object]) -> int:
-    """One star stays in a component; two that are a component are any number of them. Where to go on."""
+    """Add the expression for the stars at ``at``, and return where to go on.
+
+    One star stays in a component; two that are a whole component match any number of components.
+    """
     end = at
     while pattern[end : end + 1] == b"*":
         end += 1
@@ -138,7 +143,7 @@ def _stars(pattern: bytes, at: int, pieces: list[bytes | object]) -> int:
 
 
 def _joined(pieces: list[bytes | object]) -> bytes:
-    """Each star but the last of a component is held to its first match: others would change nothing but the time."""
+    """Join the parts. Each star but the last of a component keeps its first match: others only cost time."""
     expression = b""
     fixed = b""
     open_star = False
@@ -157,7 +162,10 @@ def _joined(pieces: list[bytes | object]) -> bytes:
 
 
 def _class(pattern: bytes, at: int) -> tuple[bytes, int]:
-    """``[…]`` from behind its bracket: one byte that is not a slash, and where to go on."""
+    """Return the expression for ``[…]``, which matches one byte but a slash, and where to go on.
+
+    ``at`` is behind the opening bracket.
+    """
     negative = pattern[at : at + 1] in (b"!", b"^") and bool(pattern[at : at + 1])
     at += negative
     members: list[bytes] = []
@@ -184,13 +192,13 @@ def _class(pattern: bytes, at: int) -> tuple[bytes, int]:
         previous, at = _member(pattern, at)
         members.append(_escaped(previous))
     inside = b"".join(members)
-    if not inside:  # ranges that hold nothing
+    if not inside:  # only empty ranges
         return (b"[^/]" if negative else b"(?!)"), at + 1
     return (b"[^/" + inside + b"]" if negative else b"(?!/)[" + inside + b"]"), at + 1
 
 
 def _member(pattern: bytes, at: int) -> tuple[bytes, int]:
-    """One byte of a class, and where to go on."""
+    """Return one byte of a class, and where to go on."""
     at += pattern[at : at + 1] == b"\\"
     if at >= len(pattern):
         raise _NeverMatchesError

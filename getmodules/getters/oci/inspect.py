@@ -1,4 +1,4 @@
-"""Looks into a repository: its tags, one manifest, and the tree of what refers to that."""
+"""Inspection of a repository: its tags, one manifest, and the tree of its referrers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_REFERRERS = 200
 
 
 def tags(package: PackageAddress, repository: Repository, context: Context) -> tuple[str, ...]:
-    """All tags in the repository's own order, without those that signatures and lists of referrers are kept under."""
+    """Return all tags in the repository's own order, without those of signatures and lists of referrers."""
     if package.arguments:
         raise AddressError("tags are those of a repository", hint="leave out tag= and digest=")
     found: dict[str, None] = {}
@@ -34,6 +34,7 @@ def tags(package: PackageAddress, repository: Repository, context: Context) -> t
 
 
 def inspect(package: PackageAddress, repository: Repository, context: Context) -> Inspected:
+    """Return the manifest at an address, and its referrers."""
     tag, wanted = version_of(package)
     manifest, digest = judged_manifest(repository, tag, wanted, context)
     document = artifact.parse(manifest)
@@ -47,7 +48,7 @@ def inspect(package: PackageAddress, repository: Repository, context: Context) -
 
 
 class _Referrers:
-    """The tree below one manifest. Each is opened: lists drop what kind of artifact they name, and can lie."""
+    """Reader of the tree of referrers. Each manifest is read, since lists may omit its type, and may be wrong."""
 
     def __init__(self, repository: Repository, context: Context) -> None:
         self._repository = repository
@@ -55,7 +56,7 @@ class _Referrers:
         self._seen: set[Digest] = set()
 
     def of(self, subject: Digest, depth: int) -> tuple[Referrer, ...]:
-        # A digest in a circle cannot be made; a list that was not checked can claim one.
+        # Digests cannot form a circle, but an unverified list can claim one.
         self._seen.add(subject)
         found = []
         for listed in self._listed(subject):
@@ -72,7 +73,7 @@ class _Referrers:
         return tuple(found)
 
     def _listed(self, subject: Digest) -> tuple[Descriptor, ...]:
-        """Who may read a manifest may still not be allowed to list what refers to it."""
+        """Return the listed referrers. The list may be forbidden, even if the manifest can be read."""
         try:
             return self._repository.referrers(subject, self._context)
         except AuthenticationError as error:

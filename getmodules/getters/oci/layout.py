@@ -1,7 +1,7 @@
-"""An OCI image layout on disk as a repository: the registry that needs no server.
+"""OCI image layouts on disk as repositories, which need no server.
 
-A directory is read and written, a ``.tar`` of one is read. Layouts that skopeo, umoci, oras and others made are
-read as they are, and what they put into ``index.json`` survives our writing.
+A directory can be read and written, a ``.tar`` of one only read. Layouts of skopeo, umoci, oras and others can be read
+as they are, and everything that they put into ``index.json`` is preserved when we write.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from getmodules.getters.oci.layout_files import (
     INDEX_BYTES,
     MARK,
     DirectoryFiles,
-    Files,
-    Index,
-    Part,
+    LayoutFile,
+    LayoutFiles,
+    LayoutIndex,
     TarFiles,
     blob_name,
 )
@@ -48,7 +48,7 @@ from getmodules.util.strict_json import StrictJsonError, array_of, loads, mappin
 
 VERSION = "1.0.0"
 _MARK_BYTES = 4_096
-#: Manifests that are opened to find out what refers to one.
+#: How many manifests are read to find the referrers of one.
 _MOST_LOOKED_AT = 10_000
 _SHOWN_TAGS = 10
 _PACK = "push to a directory, and pack that"
@@ -60,7 +60,7 @@ class Layout:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._shown = printable(str(path), 500)
-        self._files: Files | None = None
+        self._files: LayoutFiles | None = None
 
     @property
     def directory(self) -> Path:
@@ -80,7 +80,7 @@ class Layout:
         return self._listed(found, context)
 
     def blob(self, descriptor: Descriptor, context: Context) -> Iterable[bytes]:
-        """Looked for when the first piece is asked for; the consumer checks the digest."""
+        """Yield the blob's bytes. The file is opened when the first piece is read; the consumer checks the digest."""
         with self._described(descriptor, context) as part:
             yield from part.pieces()
 
@@ -88,14 +88,14 @@ class Layout:
         return self._index(context).tags()
 
     def referrers(self, digest: Digest, context: Context) -> tuple[Descriptor, ...]:
-        """Listed manifests whose subject is this one, and what is listed under the fallback tag."""
+        """Return the listed manifests whose subject is this one, and those under the fallback tag."""
         index = self._index(context)
         found: dict[Digest, Descriptor] = {}
         for entry in index.entries[:_MOST_LOOKED_AT]:
             context.checkpoint()
             if entry.media_type in MANIFEST_TYPES and entry.size <= MANIFEST_BYTES:
                 body = self._body(entry.digest, context)
-                # Most manifests do not so much as mention it, and need not be parsed.
+                # Most manifests do not contain the digest at all, and need not be parsed.
                 if body is not None and str(digest).encode() in body:
                     manifest = RawManifest(media_type=entry.media_type, body=body)
                     if artifact.subject(manifest) == digest:
@@ -107,7 +107,7 @@ class Layout:
         return tuple(found.values())
 
     def listed_as(self, tag: str, context: Context) -> Digest | None:
-        """What ``tag`` names, whether that is there and intact or not."""
+        """Return the digest that ``tag`` names, whether its manifest exists and is intact or not."""
         found = self._index(context).tagged(tag)
         return None if found is None else found.digest
 
@@ -123,8 +123,8 @@ class Layout:
         return manifest
 
     @contextmanager
-    def _described(self, descriptor: Descriptor, context: Context) -> Iterator[Part]:
-        """The file, if it is there and has the right size."""
+    def _described(self, descriptor: Descriptor, context: Context) -> Iterator[LayoutFile]:
+        """Open the blob's file; raise if it does not exist or has another size."""
         part = self._opened(context).open(blob_name(descriptor.digest))
         if part is None:
             raise self._incomplete(descriptor.digest)
@@ -133,11 +133,11 @@ class Layout:
                 raise _wrong_size(descriptor, part.size)
             yield part
 
-    def _manifest_of(self, digest: Digest, index: Index, context: Context) -> RawManifest:
+    def _manifest_of(self, digest: Digest, index: LayoutIndex, context: Context) -> RawManifest:
         listed = index.of_digest(digest)
         if listed is not None:
             return self._listed(listed, context)
-        # Below an index, or once pinned and not listed any more: whatever it is, it is what was asked for.
+        # It may be listed in another index, or have been listed when it was pinned. Its digest is checked later.
         body = self._body(digest, context)
         if body is None:
             raise NotFoundError(
@@ -156,7 +156,7 @@ class Layout:
     # -------------------------------------------------------------------------------------------- writing
 
     def has_blob(self, digest: Digest, context: Context) -> bool:
-        """There, and intact: a damaged one is written again."""
+        """Return whether the blob exists and is intact, since a damaged one must be written again."""
         import hashlib
 
         try:
@@ -186,23 +186,23 @@ class Layout:
         return self
 
     def _writer(self, context: Context) -> LayoutWriter:
-        with suppress(NotFoundError):  # then it is made; whatever else is there is judged as for reading
+        with suppress(NotFoundError):  # then it is created; anything else there is checked as for reading
             self._opened(context)
         return LayoutWriter(self._path)
 
     # ---------------------------------------------------------------------------------------- the layout
 
-    def _opened(self, context: Context) -> Files:
-        """The files, once it is sure that they are those of a layout."""
+    def _opened(self, context: Context) -> LayoutFiles:
+        """Return the files, after checking that they are those of a layout."""
         if self._files is None:
             files = self._found(context)
             self._check_mark(files)
             self._files = files
         return self._files
 
-    def _found(self, context: Context) -> Files:
+    def _found(self, context: Context) -> LayoutFiles:
         try:
-            # Asked once: between two questions somebody else may make the layout.
+            # One call of stat only: another process may create the layout at any time.
             if not stat.S_ISDIR(self._path.stat().st_mode):
                 return TarFiles(self._path, context)
             if next(self._path.iterdir(), None) is None:
@@ -213,7 +213,7 @@ class Layout:
             raise unreadable(self._path, error) from error
         return DirectoryFiles(self._path)
 
-    def _check_mark(self, files: Files) -> None:
+    def _check_mark(self, files: LayoutFiles) -> None:
         mark = files.open(MARK)
         if mark is None:
             raise UnsupportedContentError(
@@ -223,7 +223,7 @@ class Layout:
         with mark:
             body = mark.read(_MARK_BYTES)
         if not body:
-            raise self._missing()  # somebody is making it at this moment
+            raise self._missing()  # another process is creating it at this moment
         try:
             document = mapping(loads(body, f"the file {MARK!r}", _MARK_BYTES), f"the file {MARK!r}")
             version = required(document, "imageLayoutVersion", string, f"the file {MARK!r}")
@@ -234,7 +234,7 @@ class Layout:
                 f"the layout {self._shown!r} is of version {printable(version)!r}; known is {VERSION}"
             )
 
-    def _index(self, context: Context) -> Index:
+    def _index(self, context: Context) -> LayoutIndex:
         part = self._opened(context).open(INDEX)
         if part is None:
             raise UnsupportedContentError(
@@ -242,7 +242,7 @@ class Layout:
                 hint="was it copied in part? Copy it again, or push into an empty directory",
             )
         with part:
-            return Index.parse(part.read(INDEX_BYTES))
+            return LayoutIndex.parse(part.read(INDEX_BYTES))
 
     def _missing(self) -> NotFoundError:
         return NotFoundError(
@@ -263,7 +263,7 @@ def _wrong_size(descriptor: Descriptor, size: int) -> DigestMismatchError:
 
 
 def _own_type(body: bytes) -> str:
-    """What a manifest says that it is; umoci leaves it out, and then its shape says it."""
+    """Return the media type in a manifest; umoci leaves it out, and then its keys tell."""
     try:
         document = mapping(loads(body, "the manifest", MANIFEST_BYTES), "the manifest")
         named = optional(document, "mediaType", string, "the manifest")
@@ -273,7 +273,7 @@ def _own_type(body: bytes) -> str:
     return named or (OCI_INDEX if "manifests" in document else OCI_MANIFEST)
 
 
-def _known_tags(index: Index) -> str:
+def _known_tags(index: LayoutIndex) -> str:
     tags = list(index.tags())
     if not tags:
         return "it has no tags; name a manifest with digest="

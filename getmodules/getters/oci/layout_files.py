@@ -1,10 +1,8 @@
-"""The files of an image layout, in a directory or in a tar: regular ones only, and nothing through a link below it.
+"""The files of an image layout, in a directory or in a tar, and its ``index.json``, the table of tags.
 
-The layout itself may be reached through links, since its path is the user's; what lies in it is anybody's.
-
-``index.json`` of an image layout: its table of tags. Pure.
-
-What other tools put there stays there: entries are found and added, everything else is carried along.
+Only regular files are read, and none through a link. The path of the layout itself may have links, since it is from the
+user; its content may be from anybody. Entries of the index are found and added, and everything that other tools put
+there is preserved.
 """
 
 from __future__ import annotations
@@ -34,21 +32,176 @@ from getmodules.util.redact import printable
 from getmodules.util.strict_json import StrictJsonError, integer, loads, mapping, required
 from getmodules.util.values import valueclass
 
+MARK = "oci-layout"
+INDEX = "index.json"
+#: The names of a layout's files. All others are skipped, and their names, of any length, are not kept.
+_OF_A_LAYOUT = re.compile(
+    "|".join([re.escape(MARK), re.escape(INDEX), *(f"blobs/{name}/[0-9a-f]{{{n}}}" for name, n in STRONG.items())])
+)
+#: Roughly the memory for one file, besides its name.
+_ENTRY_BYTES = 256
+
+
+class LayoutFiles(Protocol):
+    """The files of a layout, to read; ``name`` is a path below it, made by us."""
+
+    def open(self, name: str) -> LayoutFile | None:
+        """Return the file, or ``None`` if it does not exist."""
+
+
+class LayoutFile:
+    """An open file of a layout, perhaps inside a tar. The caller must close it."""
+
+    def __init__(self, file: IO[bytes], size: int, shown: str) -> None:
+        self._file = file
+        self._shown = shown
+        self.size = size
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the content, exactly as many bytes as the file had when it was opened."""
+        left = self.size
+        while left:
+            try:
+                piece = self._file.read(min(CHUNK, left))
+            except OSError as error:
+                raise unreadable(Path(self._shown), error) from error
+            if not piece:
+                raise FetchError(f"{self._shown!r} changed while it was being read", part="changed", hint="try again")
+            left -= len(piece)
+            yield piece
+
+    def read(self, limit: int) -> bytes:
+        if self.size > limit:
+            raise metadata_exceeded(f"{self._shown!r} with {self.size:,} bytes", limit)
+        return b"".join(self.pieces())
+
+
+class DirectoryFiles:
+    """The files of a layout in a directory."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def open(self, name: str) -> LayoutFile | None:
+        shown = printable(str(self._root / name), 500)
+        try:
+            with directory_of(self._root, name) as (prefix, below):
+                descriptor = os.open(f"{prefix}{name.rpartition('/')[2]}", READ_NO_LINK, dir_fd=below)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise _not_opened(shown, error) from error
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(descriptor)
+            raise _irregular(shown)
+        return LayoutFile(os.fdopen(descriptor, "rb", buffering=0), status.st_size, shown)
+
+
+class TarFiles:
+    """The files of a layout in a tar, whose offsets are read in one pass over the headers."""
+
+    def __init__(self, path: Path, context: Context) -> None:
+        self._path = path
+        self._offsets = _offsets(path, context)
+
+    def open(self, name: str) -> LayoutFile | None:
+        found = self._offsets.get(name)
+        if found is None:
+            return None
+        offset, size = found
+        shown = f"{printable(str(self._path), 500)}: {name}"
+        try:
+            file = self._path.open("rb", buffering=0)
+            file.seek(offset)
+        except OSError as error:
+            raise unreadable(self._path, error) from error
+        return LayoutFile(file, size, shown)
+
+
+def _check_head(archive: Archive, path: Path) -> None:
+    """Raise unless the tar is uncompressed: a compressed one would be decompressed as a whole for each file."""
+    with opened(archive) as file:
+        looks = looks_like(file.read(HEAD_BYTES))
+    if looks not in (None, "tar"):
+        raise CorruptArchiveError(
+            f"{printable(str(path), 500)} is no tar of a layout: it looks like {looks}",
+            hint="a layout is a directory or a plain tar: decompress it" if looks in FORMATS else None,
+        )
+
+
+def _offsets(path: Path, context: Context) -> dict[str, tuple[int, int]]:
+    """Return offset and size of every file of the layout by its name, within the limits on entries and memory."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise unreadable(path, error) from error
+    if not stat.S_ISREG(status.st_mode):
+        raise _irregular(printable(str(path), 500))
+    archive = Archive(path=path, size=status.st_size, digests={})
+    _check_head(archive, path)
+    offsets: dict[str, tuple[int, int]] = {}
+    remembered = 0
+    for number, (member, offset) in enumerate(read_offsets(archive, context), start=1):
+        if number > context.limits.entries:
+            raise context.limits.exceeded("entries", "the files in the tar of the layout")
+        if member.kind is not Kind.FILE:
+            continue
+        name = member_path(member.name)
+        if not _OF_A_LAYOUT.fullmatch(name):
+            continue
+        if name in offsets:
+            raise UnsafeContentError(f"the tar has two files of the name {printable(name)!r}", part="ambiguous-archive")
+        remembered += len(name) + _ENTRY_BYTES
+        if remembered > METADATA_BYTES:
+            raise metadata_exceeded("the names in the tar of the layout")
+        offsets[name] = (offset, member.size or 0)
+    return offsets
+
+
+def _not_opened(shown: str, error: OSError) -> FetchError:
+    if is_in_the_way(error):
+        return _irregular(shown)
+    return FetchError(f"cannot read {shown!r}: {error.strerror}", part="unreadable")
+
+
+def _irregular(shown: str) -> FetchError:
+    return FetchError(
+        f"{shown!r} is no regular file, or lies behind a link",
+        part="unreadable",
+        hint="nothing in a layout is read through links",
+    )
+
+
+def blob_name(digest: Digest) -> str:
+    """Return the name of a blob's file, which is safe, since a digest is always valid."""
+    return f"blobs/{digest.algorithm}/{digest.hex}"
+
+
+# --------------------------------------------------------------------------------------------------------- index.json
+
+
 REF_NAME = "org.opencontainers.image.ref.name"
-#: Some thirty thousand tags; parsed, still far below the memory that a package may take.
+#: Enough for thirty thousand tags; parsed, they take far less memory than a package may.
 INDEX_BYTES = 8 << 20
 _WHAT = "the layout's index.json"
 
 
 @valueclass(kw_only=False)
-class Index:
-    """The document as it was found, and its entries in their order."""
+class LayoutIndex:
+    """The document as it was read, and its entries in order."""
 
     document: dict[str, Any]
     entries: tuple[Descriptor, ...]
 
     @classmethod
-    def parse(cls, body: bytes) -> Index:
+    def parse(cls, body: bytes) -> LayoutIndex:
         try:
             document = mapping(loads(body, _WHAT, INDEX_BYTES), _WHAT)
             if required(document, "schemaVersion", integer, _WHAT) != 2:
@@ -63,14 +216,13 @@ class Index:
         return cls({**document, "manifests": manifests}, entries)
 
     @classmethod
-    def empty(cls) -> Index:
+    def empty(cls) -> LayoutIndex:
         return cls({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": []}, ())
 
     def tagged(self, tag: str) -> Descriptor | None:
-        """What ``tag`` names: by itself, or at the end of a full name (``host/repository:tag``, as containerd writes).
+        """Return the entry for ``tag``, alone or at the end of a full name (``host/repository:tag``, from containerd).
 
-        A layout of one image that nobody gave a name (``skopeo copy … oci:DIRECTORY``) is its ``latest``: there
-        is nothing else that could be meant.
+        In a layout with a single image and no name (``skopeo copy … oci:DIRECTORY``), that image is ``latest``.
         """
         found = [each for each in self.entries if ref_name(each) == tag]
         found = found or [each for each in self.entries if (ref_name(each) or "").endswith(f":{tag}")]
@@ -84,16 +236,16 @@ class Index:
         return next((each for each in self.entries if each.digest == digest), None)
 
     def tags(self) -> Iterator[str]:
-        """Each tag once, as :meth:`tagged` understands them."""
+        """Return each tag once, in the form that :meth:`tagged` takes."""
         names = (ref_name(each) or "" for each in self.entries)
         tags = (name if is_tag(name) else name.rpartition(":")[2] for name in names)
         return iter(dict.fromkeys(tag for tag in tags if is_tag(tag)))
 
-    def with_manifest(self, manifest: Descriptor, tag: str | None) -> Index:
-        """The index that lists ``manifest``, under ``tag`` and no other one under it.
+    def with_manifest(self, manifest: Descriptor, tag: str | None) -> LayoutIndex:
+        """Return the index with ``manifest`` under ``tag``, and no other entry under that tag.
 
-        What had the tag before is still listed, without a name: a lock may pin it, and a collector of garbage
-        keeps only what is listed.
+        The entry that had the tag before is still listed, without a name: a lock may pin it, and garbage collectors
+        keep only what is listed.
         """
         if tag is None and self.of_digest(manifest.digest) is not None:
             return self
@@ -110,7 +262,7 @@ class Index:
                 entry = _without_name(entry)
             manifests.append(entry)
         manifests.append(_entry(manifest, tag))
-        return Index.parse(json.dumps({**self.document, "manifests": manifests}).encode())
+        return LayoutIndex.parse(json.dumps({**self.document, "manifests": manifests}).encode())
 
     def encoded(self) -> bytes:
         body = json.dumps(self.document, indent=2, ensure_ascii=False).encode() + b"\n"
@@ -122,6 +274,7 @@ class Index:
 
 
 def ref_name(entry: Descriptor) -> str | None:
+    """Return the name that an entry of the index has: a tag, or a full name that ends with one."""
     return entry.annotations.get(REF_NAME)
 
 
@@ -151,154 +304,4 @@ def _ambiguous(tag: str, found: list[Descriptor]) -> ContentError:
         f"the layout has several manifests under the tag {printable(tag)!r} ({names}): {digests}",
         part="ambiguous-archive",
         hint="name the one that you want with digest=",
-    )
-
-
-MARK = "oci-layout"
-INDEX = "index.json"
-#: The files that a layout consists of. All others are passed over, and their names, of any length, forgotten.
-_OF_A_LAYOUT = re.compile(
-    "|".join([re.escape(MARK), re.escape(INDEX), *(f"blobs/{name}/[0-9a-f]{{{n}}}" for name, n in STRONG.items())])
-)
-#: Roughly what remembering one file takes, besides its name.
-_PLACE_BYTES = 256
-
-
-class Files(Protocol):
-    """Reading the files of a layout; ``name`` is a path below it, made by us."""
-
-    def open(self, name: str) -> Part | None:
-        """``None``: there is no such file."""
-
-
-class Part:
-    """A file, or the stretch of a tar that holds one. It belongs to who opened it."""
-
-    def __init__(self, file: IO[bytes], size: int, shown: str) -> None:
-        self._file = file
-        self._shown = shown
-        self.size = size
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def pieces(self) -> Iterator[bytes]:
-        """All of it, exactly as many bytes as it had when it was opened."""
-        left = self.size
-        while left:
-            try:
-                piece = self._file.read(min(CHUNK, left))
-            except OSError as error:
-                raise unreadable(Path(self._shown), error) from error
-            if not piece:
-                raise FetchError(f"{self._shown!r} changed while it was being read", part="changed", hint="try again")
-            left -= len(piece)
-            yield piece
-
-    def read(self, limit: int) -> bytes:
-        if self.size > limit:
-            raise metadata_exceeded(f"{self._shown!r} with {self.size:,} bytes", limit)
-        return b"".join(self.pieces())
-
-
-def blob_name(digest: Digest) -> str:
-    """A digest is valid by construction, so this is a path that stays where it is."""
-    return f"blobs/{digest.algorithm}/{digest.hex}"
-
-
-class DirectoryFiles:
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def open(self, name: str) -> Part | None:
-        shown = printable(str(self._root / name), 500)
-        try:
-            with directory_of(self._root, name) as (prefix, below):
-                descriptor = os.open(f"{prefix}{name.rpartition('/')[2]}", READ_NO_LINK, dir_fd=below)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise _not_opened(shown, error) from error
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            os.close(descriptor)
-            raise _irregular(shown)
-        return Part(os.fdopen(descriptor, "rb", buffering=0), status.st_size, shown)
-
-
-class TarFiles:
-    """A tar of a layout: where each file begins, found in one pass over the headers."""
-
-    def __init__(self, path: Path, context: Context) -> None:
-        self._path = path
-        self._places = _places(path, context)
-
-    def open(self, name: str) -> Part | None:
-        place = self._places.get(name)
-        if place is None:
-            return None
-        offset, size = place
-        shown = f"{printable(str(self._path), 500)}: {name}"
-        try:
-            file = self._path.open("rb", buffering=0)
-            file.seek(offset)
-        except OSError as error:
-            raise unreadable(self._path, error) from error
-        return Part(file, size, shown)
-
-
-def _check_head(archive: Archive, path: Path) -> None:
-    """Compressed, it would have to be unpacked as a whole for each look into it."""
-    with opened(archive) as file:
-        looks = looks_like(file.read(HEAD_BYTES))
-    if looks not in (None, "tar"):
-        raise CorruptArchiveError(
-            f"{printable(str(path), 500)} is no tar of a layout: it looks like {looks}",
-            hint="a layout is a directory or a plain tar: decompress it" if looks in FORMATS else None,
-        )
-
-
-def _places(path: Path, context: Context) -> dict[str, tuple[int, int]]:
-    """Every file of the layout by its name, with its offset and size; bounded by the limit on entries and in memory."""
-    try:
-        status = path.stat()
-    except OSError as error:
-        raise unreadable(path, error) from error
-    if not stat.S_ISREG(status.st_mode):
-        raise _irregular(printable(str(path), 500))
-    archive = Archive(path=path, size=status.st_size, digests={})
-    _check_head(archive, path)
-    places: dict[str, tuple[int, int]] = {}
-    remembered = 0
-    for number, (member, offset) in enumerate(read_offsets(archive, context), start=1):
-        if number > context.limits.entries:
-            raise context.limits.exceeded("entries", "the files in the tar of the layout")
-        if member.kind is not Kind.FILE:
-            continue
-        name = member_path(member.name)
-        if not _OF_A_LAYOUT.fullmatch(name):
-            continue
-        if name in places:
-            raise UnsafeContentError(f"the tar has two files of the name {printable(name)!r}", part="ambiguous-archive")
-        remembered += len(name) + _PLACE_BYTES
-        if remembered > METADATA_BYTES:
-            raise metadata_exceeded("the names in the tar of the layout")
-        places[name] = (offset, member.size or 0)
-    return places
-
-
-def _not_opened(shown: str, error: OSError) -> FetchError:
-    if is_in_the_way(error):
-        return _irregular(shown)
-    return FetchError(f"cannot read {shown!r}: {error.strerror}", part="unreadable")
-
-
-def _irregular(shown: str) -> FetchError:
-    return FetchError(
-        f"{shown!r} is no regular file, or lies behind a link",
-        part="unreadable",
-        hint="nothing in a layout is read through links",
     )

@@ -1,8 +1,8 @@
-"""Writes into an image layout: what is there is whole, whoever else is writing, and whenever that ends.
+"""Writing into an image layout, which is consistent at any time, with any number of writers.
 
-Blobs are written privately, checked, and renamed to their digest. ``index.json`` is changed under a lock, and
-replaced by one rename. The lock is on the file ``oci-layout`` itself: it is there for as long as the layout is,
-no tool replaces it, and nothing foreign has to lie in a layout that people copy and pack.
+Blobs are written to a private directory, checked, and renamed to their digest. ``index.json`` is changed under a lock
+and replaced by one rename. The lock is on the file ``oci-layout`` itself: it exists as long as the layout, no tool
+replaces it, and a layout, which users copy and pack, gets no additional file.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from getmodules.files.opening import directory_of
 from getmodules.files.os_errors import install_error, translated
 from getmodules.files.private import PrivateDirectory, Sweeper
 from getmodules.getters.oci import artifact
-from getmodules.getters.oci.layout_files import INDEX, INDEX_BYTES, MARK, DirectoryFiles, Index, blob_name
+from getmodules.getters.oci.layout_files import INDEX, INDEX_BYTES, MARK, DirectoryFiles, LayoutIndex, blob_name
 from getmodules.getters.oci.repository import Descriptor, RawManifest, occupied
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 
 _MARK_CONTENT = b'{"imageLayoutVersion":"1.0.0"}'
-#: Windows' locks keep readers out of what is locked, so there a file of its own is locked.
+#: On Windows a locked file cannot be read, so a file of its own is locked there.
 _LOCK = MARK if sys.platform != "win32" else ".getmodules-lock"
 _MODE = 0o644
 _POLL_SECONDS = 0.02
 
 
 class LayoutWriter:
-    """Writes into the layout at ``path``, and makes it where there is none."""
+    """Writer of the layout at ``path``, which it creates if there is none."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -78,7 +78,7 @@ class LayoutWriter:
     # ------------------------------------------------------------------------------------------ the layout
 
     def _make(self, context: Context) -> None:
-        """An empty layout where there is nothing, or what an interrupted making left."""
+        """Create an empty layout, if there is none or only an interrupted creation of one."""
         with translated(f"cannot make the layout {self._shown!r}"):
             self._path.mkdir(parents=True, exist_ok=True)
             if self._is_made():
@@ -88,7 +88,7 @@ class LayoutWriter:
                 return
             (self._path / "blobs").mkdir(exist_ok=True)
             self._put_index(self._index())
-            # Last, because readers look at it first: from now on this is a layout.
+            # Written last, because readers look at it first: now the directory is a layout.
             with open(self._path / MARK, "r+b" if _LOCK == MARK else "xb", buffering=0) as mark:
                 mark.write(_MARK_CONTENT)
                 os.fsync(mark.fileno())
@@ -98,24 +98,24 @@ class LayoutWriter:
         mark = self._path / MARK
         return mark.exists() and mark.stat().st_size > 0
 
-    def _index(self) -> Index:
+    def _index(self) -> LayoutIndex:
         part = DirectoryFiles(self._path).open(INDEX)
         if part is None:
-            return Index.empty()
+            return LayoutIndex.empty()
         with part:
-            return Index.parse(part.read(INDEX_BYTES))
+            return LayoutIndex.parse(part.read(INDEX_BYTES))
 
-    def _put_index(self, index: Index) -> None:
+    def _put_index(self, index: LayoutIndex) -> None:
         with translated(f"cannot write into the layout {self._shown!r}"), self._workplace() as workplace:
             with durable.new_file(workplace / INDEX, _MODE) as stream:
                 stream.write(index.encoded())
             self._move(workplace / INDEX, INDEX)
 
     def _move(self, source: Path, name: str) -> None:
-        """The finished file under its name, for good."""
+        """Rename the finished file to its name, and make that durable."""
         parents = name.split("/")[:-1]
         for depth in range(len(parents)):
-            # Each level below the one before, which was just made or checked: never through a link.
+            # Each level is opened below the one before, and never through a link.
             with directory_of(self._path, "/".join(parents[: depth + 1])) as (prefix, below):
                 _make_directory(f"{prefix}{parents[depth]}", below)
         with directory_of(self._path, name) as (prefix, below):
@@ -125,7 +125,7 @@ class LayoutWriter:
 
     @contextmanager
     def _workplace(self) -> Iterator[Path]:
-        """A private directory on the layout's own file system; those of the dead are swept."""
+        """Create a private directory on the layout's own file system; remove those of killed processes."""
         Sweeper().sweep(self._path)
         directory = PrivateDirectory(self._path)
         try:
@@ -136,7 +136,7 @@ class LayoutWriter:
 
     @contextmanager
     def _locked(self, context: Context) -> Iterator[None]:
-        """Alone among all that write here: processes and threads, since each opens the file for itself."""
+        """Lock the layout against other processes, and other threads, since each opens the file for itself."""
         try:
             descriptor = os.open(self._path / _LOCK, openflags.LOCK, _MODE)
         except OSError as error:

@@ -1,6 +1,6 @@
-"""Logging in to registries, out of them, and what a credential is good for: all of it but the words.
+"""Login to registries, logout, and the check of credentials; the command line only prints the results.
 
-A login is proved at its registry first and stored then, in the place that docker, podman and oras share.
+A login is tried at its registry before it is stored, in the file that docker, podman and oras share.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from getmodules.getters.oci.client import RegistryClient
 
 
-#: Opens the context of one piece of work, by the name that reports and errors have for it.
+#: Opens a context; the argument is the name of the work in reports and errors.
 OpenContext = Callable[[str], AbstractContextManager[Context]]
 
 _SCHEMES: Final = ("oci://", "https://")
@@ -42,21 +42,27 @@ _BEFORE_TEXT: Final = b" \t\r\n\xef\xbb\xbf\xff\xfe"
 
 @valueclass
 class LoggedIn:
-    """``checked``: the registry asked for the credential and took it; otherwise it lets anybody in at its entrance."""
+    """A login that was stored. ``checked``: the registry asked for the credential and accepted it.
+
+    Otherwise its base URL needs no credential.
+    """
 
     registry: str
     username: str
     stored_in: str
     checked: bool
-    #: Where a search finds the registry's credential now.
+    #: The source in which a lookup finds the registry's credential now.
     found_in: str | None
-    #: Whether that is the login just made.
+    #: Whether that is this login.
     effective: bool
 
 
 @valueclass
 class LoggedOut:
-    """``removed_from`` is empty where there was no login; ``still_in`` is another source that has a credential."""
+    """A login that was removed. ``removed_from`` is empty if there was none.
+
+    ``still_in`` is another source with a credential for the registry.
+    """
 
     registry: str
     removed_from: tuple[str, ...]
@@ -64,32 +70,32 @@ class LoggedOut:
 
 
 @valueclass
-class Checked:
-    """Which credential is used for a repository, and what the registry said to it. Its secret is not in here."""
+class CredentialCheck:
+    """The credential for a repository, without its secret, and the registry's answer to it."""
 
     registry: str
-    #: Empty where only the registry itself was asked.
+    #: Empty if only the registry itself was asked.
     repository: str
-    #: ``user name and password``, ``token`` or ``identity token``; ``None`` where there is no credential.
+    #: ``user name and password``, ``token`` or ``identity token``; ``None`` if there is no credential.
     kind: str | None
     username: str | None
     found_in: str | None
     considered: tuple[Considered, ...]
-    #: The credential files that were looked into, whether they exist or not.
+    #: The credential files that were looked at, existing or not.
     files: tuple[str, ...]
-    #: Whether the registry wanted to see a credential at all.
+    #: Whether the registry asked for a credential.
     asked: bool
-    #: ``None`` where that could not be found out.
+    #: ``None`` if that is unknown, because of another error.
     works: bool | None
     exists: bool | None
     error: GetModulesError | None = field(default=None, compare=False)
 
 
-# --------------------------------------------------------------------------------------------------- what is meant
+# -------------------------------------------------------------------------------------------- the names of registries
 
 
 def parse_registry(text: str) -> str:
-    """``host[:port]`` as it was meant: people paste addresses."""
+    """Return ``host[:port]``. Users paste addresses, so a scheme is accepted."""
     registry, repository = _split(text)
     if repository:
         raise ConfigError(f"{quoted(text)} is more than the name of a registry", hint=f"write {registry}")
@@ -97,7 +103,7 @@ def parse_registry(text: str) -> str:
 
 
 def parse_place(text: str) -> tuple[str, str]:
-    """The registry and the repository, which may be empty, in ``HOST/REPOSITORY``."""
+    """Return the registry and the repository of ``HOST[/REPOSITORY]``; the repository may be empty."""
     registry, repository = _split(text)
     if repository:
         check_repository(registry, repository)
@@ -117,7 +123,7 @@ def _split(text: str) -> tuple[str, str]:
         raise _no_registry(text) from error
     if not url.host or url.userinfo:
         raise _no_registry(text)
-    # The usual port is not written: credential files, and whoever looks into them, leave it out.
+    # The default port is left out, as in credential files.
     return (f"{url.host}:{url.port}" if url.port not in (None, 443) else url.host), repository.strip("/")
 
 
@@ -128,13 +134,13 @@ def _no_registry(text: str) -> ConfigError:
     return ConfigError(f"{quoted(text)} is not the name of a registry", hint=hint)
 
 
-# ---------------------------------------------------------------------------------------------------- in and out
+# --------------------------------------------------------------------------------------------------- login and logout
 
 
 def log_in(
     registry: str, username: str, secret: Secret, environ: Mapping[str, str], open_context: OpenContext
 ) -> LoggedIn:
-    """Prove a login at its registry and keep it; on any error nothing is written."""
+    """Try a login at its registry and store it. On any error nothing is written."""
     check_login(username, secret)
     login = DockerLogin(environ)
     with open_context(registry) as context:
@@ -153,6 +159,7 @@ def log_in(
 
 
 def log_out(registry: str, environ: Mapping[str, str], open_context: OpenContext) -> LoggedOut:
+    """Remove the login for ``registry``."""
     removed_from = DockerLogin(environ).erase(registry)
     with open_context(registry) as context:
         found = Registries().find_credential(_presumed_origin(registry), "", context)
@@ -162,15 +169,15 @@ def log_out(registry: str, environ: Mapping[str, str], open_context: OpenContext
 
 
 def _presumed_origin(registry: str) -> Origin:
-    """Without asking: the scheme only says which port goes without saying."""
+    """Return the origin without a request: the scheme only decides about the default port."""
     from getmodules.net.session import origin_of
 
     return origin_of(f"https://{api_location(registry, '')[0]}/")
 
 
 def _prove(registry: str, username: str, secret: Secret, context: Context) -> tuple[Origin, bool]:
-    """Where the registry is, and whether it asked; it must not have refused."""
-    registries = _Attended(Credential(secret=secret, username=username, found_in="this login"))
+    """Try the login. Return the registry's origin and whether it asked for credentials; raise if it refuses them."""
+    registries = _ObservedRegistries(Credential(secret=secret, username=username, found_in="this login"))
     try:
         client = registries(registry, _NO_REPOSITORY, context)
         _enter(client, context)
@@ -185,7 +192,7 @@ def _prove(registry: str, username: str, secret: Secret, context: Context) -> tu
 
 
 def _volunteer(client: RegistryClient, username: str, secret: Secret, context: Context) -> None:
-    """Some registries let anybody in and still refuse a wrong password, but only if they are shown one."""
+    """Send the login unasked: some registries need none, and still refuse a wrong one."""
     from getmodules.getters.oci.auth import explain_error
     from getmodules.net.credentials import basic
     from getmodules.net.session import Call, Grant
@@ -195,18 +202,18 @@ def _volunteer(client: RegistryClient, username: str, secret: Secret, context: C
     context.network.session().send(call, context).close()
 
 
-# --------------------------------------------------------------------------------------------------------- a check
+# ---------------------------------------------------------------------------------------------------------- the check
 
 
-def check(registry: str, repository: str, open_context: OpenContext) -> Checked:
-    """Find the credential for ``repository``, or for all of ``registry``, and pull with it: a list of tags."""
+def check(registry: str, repository: str, open_context: OpenContext) -> CredentialCheck:
+    """Find the credential for ``repository``, or for all of ``registry``, and list the tags with it."""
     with open_context(f"{registry}/{repository}" if repository else registry) as context:
         repository = api_location(registry, repository)[1]
-        registries = _Attended()
+        registries = _ObservedRegistries()
         client = registries(registry, repository, context)
         found, considered, files = _explained(registries, _origin(client), repository, context)
         works, exists, error = _tried(client, repository, context)
-    return Checked(
+    return CredentialCheck(
         registry=registry,
         repository=repository,
         kind=_kind(found) if found else None,
@@ -224,7 +231,7 @@ def check(registry: str, repository: str, open_context: OpenContext) -> Checked:
 def _explained(
     registries: Registries, origin: Origin, repository: str, context: Context
 ) -> tuple[Credential | None, tuple[Considered, ...], tuple[str, ...]]:
-    """In the order of :meth:`Registries.find_credential`."""
+    """Return the credential, the sources looked at, and the files, as :meth:`Registries.find_credential` does."""
     considered = []
     for host in _plain_names(origin.host):
         variable = TOKEN_PREFIX + variable_suffix(origin._replace(host=host))
@@ -238,14 +245,14 @@ def _explained(
 
 
 def _plain_names(host: str) -> list[str]:
-    """Docker Hub has several, the one that people type first."""
+    """Return the names of a host: Docker Hub has several, and the usual one is first."""
     return [name for name in names_in_helpers(canonical_host(host)) if "://" not in name]
 
 
 def _tried(
     client: RegistryClient, repository: str, context: Context
 ) -> tuple[bool | None, bool | None, GetModulesError | None]:
-    """Whether it works, whether there is such a repository, and what went wrong."""
+    """Return whether the credential works, whether the repository exists, and the error, if any."""
     try:
         if not repository:
             _enter(client, context)
@@ -266,15 +273,15 @@ def _kind(credential: Credential) -> str:
 
 
 def _shown(username: str, secret: Secret) -> str:
-    """Some registries want their token in the place of the user name as well."""
+    """Return the user name, masked if it contains the secret: some registries want a token as the user name."""
     return MASK if secret.reveal() in username else username
 
 
-# ---------------------------------------------------------------------------------------------------- the registry
+# ------------------------------------------------------------------------------------------------------- the registry
 
 
-class _Attended(Registries):
-    """Registries that remember whether they asked for a credential; the one that is ``offered`` replaces all others."""
+class _ObservedRegistries(Registries):
+    """Registries that remember whether one asked for a credential. ``offered`` replaces all other credentials."""
 
     def __init__(self, offered: Credential | None = None) -> None:
         super().__init__()
@@ -297,7 +304,7 @@ def _origin(client: RegistryClient) -> Origin:
 
 
 def _enter(client: RegistryClient, context: Context) -> None:
-    """At the entrance registries say hardly anything, not even always in JSON; but no web page is one."""
+    """Request the registry's base URL. Its answer has hardly any rules, but it must not be a web page."""
     answer = client.do_request(_api(client), context=context)
     is_html = "html" in answer.headers.get("Content-Type", "").lower()
     said = answer.read_some(_BEGINNING).replace(b"\0", b"").lstrip(_BEFORE_TEXT)

@@ -1,7 +1,7 @@
-"""A reproducible zip: it depends on the names, the contents and the executable bits of a tree, and on nothing else.
+"""Reproducible zips, which depend only on the names, the contents and the executable bits of a tree.
 
-Files are stored, not deflated. What deflate makes of a file differs between zlib, zlib-ng and Apple's library, and
-then the same tree would have another digest on another machine, and a second ``push`` of it would be refused.
+Files are stored, not deflated. The output of deflate differs between zlib, zlib-ng and Apple's library: the same tree
+would have another digest on another machine, and a second ``push`` of it would be refused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
 
 _UTF8_NAME: Final = 0x0800
-_DATE: Final = 0x0021  # 1980-01-01, the first that there is; the time is midnight, 0
+_DATE: Final = 0x0021  # 1980-01-01, the first possible date; the time is midnight, 0
 _UNIX: Final = 3 << 8
 _PLAIN_VERSION, _ZIP64_VERSION = 20, 45
 _MOST32, _MOST16 = 0xFFFFFFFF, 0xFFFF
@@ -36,7 +36,7 @@ _HASH_PIECE = 1 << 20
 
 @valueclass(kw_only=False)
 class Packed:
-    """The finished zip."""
+    """A finished zip."""
 
     path: Path
     size: int
@@ -45,11 +45,11 @@ class Packed:
 
 
 def pack(members: Iterable[Member], target: Path, context: Context) -> Packed:
-    """The files of ``members`` as a zip at ``target``, which must not be there yet.
+    """Write the files of ``members`` as a zip to ``target``, which must not exist yet.
 
-    What can be packed can be installed: names and limits are those of reading. A link to a file in the package
+    Every zip can be installed: names and limits are checked as for reading. A link to a file in the package
     becomes a copy of that file, because OpenTofu's reader of zips knows no links; other links are refused.
-    Directories are implied by their files, and empty ones are not kept: h1 does not know them either.
+    Empty directories are left out, as in h1.
     """
     files = _resolved(list(members), context)
     _check_names(files, context)
@@ -68,11 +68,11 @@ def pack(members: Iterable[Member], target: Path, context: Context) -> Packed:
     return Packed(target, size, _digest(target, context), len(files))
 
 
-# ------------------------------------------------------------------------------------------------ what goes in
+# ------------------------------------------------------------------------------------------------ the files
 
 
 def _resolved(members: list[Member], context: Context) -> list[tuple[str, Member]]:
-    """Names, sorted by their bytes, and the regular file behind each."""
+    """Return names, sorted by their bytes, and the regular file that each leads to."""
     by_name = {member.name: member for member in members}
     links = {member.name: member.target for member in members if member.kind is Kind.SYMLINK}
     kinds = {member.name: Kind.FILE for member in members if member.kind is Kind.FILE}
@@ -123,7 +123,7 @@ def _check_names(files: list[tuple[str, Member]], context: Context) -> None:
 
 
 def _counted(member: Member, limits: Limits) -> Iterator[bytes]:
-    """The content of a file, which may grow while it is read."""
+    """Yield the content of a file, with a limit, since it may grow while it is read."""
     size = 0
     for piece in member.open():
         size += len(piece)
@@ -136,7 +136,7 @@ def _counted(member: Member, limits: Limits) -> Iterator[bytes]:
 
 
 class _ZipWriter:
-    """APPNOTE 6.3, as little of it as is needed: stored files, sizes in front of them, zip64 where 32 bits end."""
+    """Writer of a minimal zip (APPNOTE 6.3): stored files, sizes in the local headers, zip64 if needed."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -153,7 +153,7 @@ class _ZipWriter:
             checksum = zlib.crc32(piece, checksum)
         end = self._file.tell()
         assert size == announced, "a local file gives as many bytes as were there when it was listed"
-        # The checksum is known only now, and a reader that streams wants it in front.
+        # The checksum is known only now, and streaming readers need it in the local header.
         self._file.seek(start)
         self._file.write(_local_header(raw, size, checksum))
         self._file.seek(end)

@@ -1,6 +1,6 @@
-"""``oci:`` and ``oci-layout:`` — module packages in OCI registries, and in image layouts on disk.
+"""Getters for ``oci:`` and ``oci-layout:``: module packages in OCI registries, and in image layouts on disk.
 
-The manifest's bytes are the proof that a pin carries: what they hash to is the id, whatever a registry says.
+A pin's proof is the bytes of the manifest. Its id is their digest, whatever a registry says.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class _Packages:
-    """What registries and layouts have in common: everything but where a repository is."""
+    """The common part of both getters: everything but the location of a repository."""
 
     arguments = frozenset({"tag", "digest"})
     version_argument = "tag"
@@ -49,7 +49,7 @@ class _Packages:
 
         tag, wanted = version_of(package)
         manifest, digest = judged_manifest(self.repository(package, context), tag, wanted, context)
-        # Of a login page, no pin; whether it is a module is found out when it is fetched.
+        # A login page is refused here; whether the manifest is a module's is checked when it is fetched.
         parse(manifest)
         arguments = Arguments().with_value("digest", str(digest))
         return Pin(
@@ -78,7 +78,7 @@ class _Packages:
         return Layers(blobs=tuple(_blob(read, layer, name) for layer, name in image.layers))
 
     def _read(self, package: PackageAddress, context: Context, blob: Descriptor) -> Iterator[bytes]:
-        """The registry is spoken to when the first piece is asked for: what the store has is never asked for."""
+        """Yield the bytes. The request is sent when the first piece is read, so none is sent for what the cache has."""
         from getmodules.getters.oci.repository import closed_at_the_end
 
         yield from closed_at_the_end(self.repository(package, context).blob(blob, context))
@@ -87,11 +87,11 @@ class _Packages:
         return self.repository(package, context).tags(context)
 
     def repository(self, package: PackageAddress, context: Context) -> Repository:
-        """What the package lies in: push, tags and inspect work on it."""
+        """Return the repository of the package, for push, tags and inspect."""
         return self._repositories(*self.location(package), context)
 
     def location(self, package: PackageAddress) -> tuple[str, str]:
-        """The registry and the repository's name."""
+        """Return the registry and the repository's name."""
         url = check_url(package.url)
         return f"{url.host}:{url.port}" if url.port else url.host, url.path.removeprefix("/")
 
@@ -107,6 +107,8 @@ def _blob(read: _Read, layer: Descriptor, format_name: str) -> Blob:
 
 
 class OciGetter(_Packages):
+    """Getter for packages in registries."""
+
     schemes = ("oci",)
 
     def check(self, package: PackageAddress) -> PackageAddress:
@@ -126,6 +128,8 @@ class OciGetter(_Packages):
 
 
 class OciLayoutGetter(_Packages):
+    """Getter for packages in image layouts."""
+
     schemes = ("oci-layout",)
     local = True
 
@@ -141,7 +145,7 @@ class OciLayoutGetter(_Packages):
 
 
 class OciPlugin:
-    """Both getters, over any access to repositories: an embedding program brings its own.
+    """Plugin with both getters; an embedding program may pass its own factory of repositories.
 
     ``Client(without_plugins=["oci"], plugins=[OciPlugin(my_factory)])``
     """
@@ -157,6 +161,7 @@ class OciPlugin:
 
 
 def open_layout(registry: str, path: str, context: Context) -> Repository:
+    """Return the layout at ``path``; a :data:`~getmodules.getters.oci.repository.RepositoryFactory`."""
     from getmodules.getters.oci.layout import Layout
 
     return Layout(Path(path))

@@ -1,6 +1,6 @@
-"""Publishes a directory as a module package.
+"""Publishing a directory as a module package.
 
-The blob depends on the directory's tree alone, the manifest on the blob and the annotations.
+The blob depends only on the directory's tree, the manifest on the blob and the annotations.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from getmodules.getters.oci.repository import (
     occupied,
 )
 from getmodules.getters.oci.results import Pushed
-from getmodules.getters.oci.worktree import Selection, apart_from, select
+from getmodules.getters.oci.worktree import PublishedFiles, apart_from, select
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 
 LAYER_TYPE: Final = "archive/zip"
-#: ``oras pull`` writes a layer under this name, and passes over layers without one. Always the same, so that a
-#: package has the same digest in every repository.
+#: ``oras pull`` writes a layer under this name, and skips layers without one. It is always the same, so that a package
+#: has the same digest in every repository.
 _TITLE: Final = {"org.opencontainers.image.title": "module.zip"}
 _EMPTY: Final = b"{}"
 _EMPTY_DIGEST: Final = Digest("sha256", "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a")
@@ -65,14 +65,14 @@ def push(
     dry_run: bool,
     force: bool,
 ) -> Pushed:
-    """``directory`` under the tag of ``package``; a tag that has it already is a success that sends nothing."""
+    """Publish ``directory`` under the tag of ``package``; if the tag has it already, nothing is sent."""
     tag = published_tag(package)
     check_annotations(annotations)
     target = repository.for_publishing()
     selection = select(directory, context)
     layout = _as_layout(target)
     members = selection.members
-    if layout is not None:  # it may lie in the very directory that is published
+    if layout is not None:  # it may be inside the published directory
         members = apart_from(layout.directory, directory, members, context)
     with context.workshop("push") as workshop:
         packed = pack(members, workshop / "package.zip", context)
@@ -98,9 +98,9 @@ def push(
 def _is_published(
     repository: WritableRepository, tag: str, packed: Packed, manifest: RawManifest, force: bool, context: Context
 ) -> bool:
-    """Whether the tag has this manifest already; whatever else it has is an error, unless it is to be replaced.
+    """Return whether the tag has this manifest already. Raise if it has another one, unless ``force`` is set.
 
-    A registry has what its manifests name; a layout is files, and what of them was lost or damaged is written again.
+    A registry has all blobs of its manifests. Files of a layout may be lost or damaged, and are written again.
     """
     context.phase(Phase.RESOLVING)
     layout = _as_layout(repository)
@@ -116,13 +116,13 @@ def _is_published(
         return layout is None or all(layout.has_blob(each, context) for each in (packed.digest, _EMPTY_DIGEST))
     if not force:
         if not found.body.lstrip().startswith(b"{"):
-            parse(found)  # a login page is not what the tag has
+            parse(found)  # a login page is not the content of the tag
         raise occupied(tag, found.digest())
     return False
 
 
 def _as_layout(repository: WritableRepository) -> Layout | None:
-    """Only those are directories, of which parts may be lost."""
+    """Return ``repository`` if it is a layout: only those are directories, whose files may be lost."""
     from getmodules.getters.oci.layout import Layout
 
     return repository if isinstance(repository, Layout) else None
@@ -131,7 +131,7 @@ def _as_layout(repository: WritableRepository) -> Layout | None:
 def _publish(
     repository: WritableRepository, tag: str, packed: Packed, manifest: RawManifest, force: bool, context: Context
 ) -> int:
-    """Blobs first, so that no manifest ever names what is not there. The bytes of bodies that were sent."""
+    """Send blobs first and then the manifest, which must not name a missing blob; return the bytes sent."""
     context.phase(Phase.PUBLISHING, packed.size + len(_EMPTY))
     sent = _Counter(context)
     if not repository.has_blob(packed.digest, context):
@@ -143,7 +143,7 @@ def _publish(
 
 
 class _Counter:
-    """Counts what is really sent, repetitions too."""
+    """Counter of the bytes sent, repetitions included."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -161,7 +161,7 @@ class _Counter:
 
 
 def build_manifest(packed: Packed, annotations: Mapping[str, str]) -> RawManifest:
-    """As ``oras push --artifact-type`` writes it, without the time: the same package has the same digest for ever."""
+    """Return the manifest as ``oras push --artifact-type`` writes it, without the time, so that it is reproducible."""
     layer = {
         "mediaType": LAYER_TYPE,
         "digest": str(packed.digest),
@@ -184,6 +184,7 @@ def build_manifest(packed: Packed, annotations: Mapping[str, str]) -> RawManifes
 
 
 def check_annotations(annotations: Mapping[str, str]) -> None:
+    """Raise :class:`ConfigError` unless all names and values can be published."""
     for key, value in annotations.items():
         if not key or len(key) > _LONGEST_KEY or not key.isprintable() or any(c.isspace() for c in key):
             raise ConfigError(
@@ -196,8 +197,8 @@ def check_annotations(annotations: Mapping[str, str]) -> None:
             )
 
 
-def _known(selection: Selection, tag: str) -> dict[str, str]:
-    """What can be known without being told."""
+def _known(selection: PublishedFiles, tag: str) -> dict[str, str]:
+    """Return the annotations that are known without the user: version, commit, source, licence."""
     known = {f"{_PREFIX}version": tag}
     if selection.revision is not None:
         known[f"{_PREFIX}revision"] = selection.revision.commit
@@ -208,7 +209,7 @@ def _known(selection: Selection, tag: str) -> dict[str, str]:
 
 
 def _licenses(members: tuple[Member, ...]) -> str | None:
-    """What a licence file says of itself with an SPDX line. A text that merely looks like one is not judged."""
+    """Return the licence in the SPDX line of a licence file. Texts of licences are not recognised."""
     found = set()
     for member in members:
         if member.kind is Kind.FILE and _LICENSE_FILE.fullmatch(member.name):

@@ -11,16 +11,16 @@ from getmodules.util.redact import printable
 
 DEFAULT_TAG = "latest"
 MAX_NAME = 255
-
 # The specification's own `[-]*` makes nested repetition that backtracks for ever; `-+` means the same here.
 _PART = r"[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*"
 _REPOSITORY = re.compile(rf"{_PART}(?:/{_PART})*", re.ASCII)
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
 _SUFFIX = re.compile(r"(?P<name>[^@:]+)(?::(?P<tag>[^@:/]+))?(?:@(?P<digest>[^@/]+))?", re.ASCII)
+_ATTACHMENT = re.compile(r"sha(?:256-[0-9a-f]{64}|384-[0-9a-f]{96}|512-[0-9a-f]{128})(?:\..*)?", re.ASCII)
 
 
 def check_repository(registry: str, name: str) -> None:
-    """``name`` is a repository of ``registry`` (host and port), or an :class:`AddressError` says why not."""
+    """Raise :class:`AddressError` unless ``name`` can be a repository of ``registry`` (host and port)."""
     if not name:
         raise AddressError("there is no repository in this address", hint="write oci://HOST/REPOSITORY")
     if len(registry) + 1 + len(name) > MAX_NAME:
@@ -39,13 +39,13 @@ def check_repository(registry: str, name: str) -> None:
 
 
 def version_of(package: PackageAddress) -> tuple[str, Digest | None]:
-    """The tag of a checked address, and the digest that is meant instead, if it names one."""
+    """Return the tag of a checked address, and its digest, which takes precedence, or ``None``."""
     digest = package.arguments.get("digest")
     return package.arguments.get("tag", DEFAULT_TAG), None if digest is None else parse_digest(digest)
 
 
 def check_version(arguments: Arguments) -> None:
-    """``tag=`` or ``digest=`` are what they should be, and not both."""
+    """Raise :class:`AddressError` unless ``tag=`` or ``digest=`` is valid, and only one of them is given."""
     tag, digest = arguments.get("tag"), arguments.get("digest")
     if tag is not None and digest is not None:
         raise AddressError("tag and digest exclude each other", hint="the digest alone is the safer one")
@@ -60,6 +60,7 @@ def is_tag(text: str) -> bool:
 
 
 def check_tag(tag: str) -> None:
+    """Raise :class:`AddressError` unless ``tag`` is a valid tag."""
     if is_tag(tag):
         return
     hint = "a version's '+' is written '_' in tags" if "+" in tag else "allowed: A-Z a-z 0-9 _ . - (at most 128)"
@@ -68,17 +69,13 @@ def check_tag(tag: str) -> None:
     raise AddressError(f"{printable(tag)!r} is not a tag", hint=hint)
 
 
-def parse_digest(text: str) -> Digest:
-    try:
-        return Digest.parse(text)
-    except ValueError as error:
-        raise AddressError(
-            f"{printable(text)!r} is not a digest: {error}", hint="write digest=sha256:HEX, with 64 lower-case digits"
-        ) from None
+def is_attachment_tag(tag: str) -> bool:
+    """Return whether a tag is for attachments and not a version: signatures, attestations, lists of referrers."""
+    return _ATTACHMENT.fullmatch(tag) is not None
 
 
 def published_tag(package: PackageAddress) -> str:
-    """The tag to publish under: always one that was written, never one that was forgotten."""
+    """Return the tag to publish under, which the address must name: there is no default."""
     if "digest" in package.arguments:
         raise AddressError("a digest is what publishing results in, not where it goes", hint="write ?tag=VERSION")
     if "tag" not in package.arguments:
@@ -92,9 +89,11 @@ def published_tag(package: PackageAddress) -> str:
     return tag
 
 
-_ATTACHMENT = re.compile(r"sha(?:256-[0-9a-f]{64}|384-[0-9a-f]{96}|512-[0-9a-f]{128})(?:\..*)?", re.ASCII)
-
-
-def is_attachment_tag(tag: str) -> bool:
-    """A list of referrers, or a signature, an attestation, a list of contents: no version of anything."""
-    return _ATTACHMENT.fullmatch(tag) is not None
+def parse_digest(text: str) -> Digest:
+    """Return the digest in an address, or raise :class:`AddressError`."""
+    try:
+        return Digest.parse(text)
+    except ValueError as error:
+        raise AddressError(
+            f"{printable(text)!r} is not a digest: {error}", hint="write digest=sha256:HEX, with 64 lower-case digits"
+        ) from None

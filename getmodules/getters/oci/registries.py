@@ -1,4 +1,4 @@
-"""How each registry is reached: which scheme, which host, which credentials. What is found out is remembered."""
+"""The registries of one client: their schemes, hosts and credentials, which are remembered."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 _log = logging.getLogger("getmodules")
-#: The name that people type comes first.
+#: The usual name comes first.
 _DOCKER_HUB = ("docker.io", "index.docker.io", "registry-1.docker.io")
 _DOCKER_API = "registry-1.docker.io"
-#: A registry that warns of something else each time is not listened to for ever.
+#: The most warnings that are shown, for registries that send a different one each time.
 _MOST_NOTICES = 20
-#: How long a loopback port may stay silent before it is taken for one that does not speak TLS.
+#: How long a loopback port may be silent before it counts as one without TLS.
 _PROBE_SECONDS = 2.0
 
 
@@ -48,7 +48,7 @@ class Registries:
         return RegistryClient(api, repository, session, self._tokens_of(session), notice)
 
     def _say_once(self, notice: Callable[[str], None], message: str) -> None:
-        """A registry repeats its warning with each answer; people want to read it once."""
+        """Show a warning once: a registry repeats it with each answer."""
         with self._lock:
             if message in self._said or len(self._said) >= _MOST_NOTICES:
                 return
@@ -64,7 +64,7 @@ class Registries:
             return self._tokens
 
     def find_credential(self, registry: Origin, repository: str, context: Context) -> Credential | None:
-        """Environment and plugins first, then the files that docker, podman and oras share."""
+        """Return the credential from the environment or a plugin, or else from the files of docker, podman and oras."""
         for host in _DOCKER_HUB if registry.host in _DOCKER_HUB else (registry.host,):
             found = context.credentials(registry._replace(host=host), f"/{repository}")
             if found is not None:
@@ -75,7 +75,7 @@ class Registries:
         return found
 
     def files(self, context: Context) -> DockerCredentials:
-        """One for all, since it remembers what files and helpers said."""
+        """Return the credential files and helpers, one object for all registries, since it caches them."""
         from getmodules.getters.oci.docker_config import DockerCredentials
 
         with self._lock:
@@ -91,14 +91,14 @@ class Registries:
             try:
                 known = _scheme_of(host.strip("[]"), int(port) if port else None, session)
             except ConnectionRefusedError:
-                return "http"  # not remembered: what starts up there in a moment may well speak TLS
+                return "http"  # not remembered: a server that starts there later may speak TLS
             with self._lock:
                 self._schemes[registry] = known
         return known
 
 
 def registry_name(origin: Origin) -> str:
-    """As credential files spell it: with its port only where that is not the scheme's own."""
+    """Return the name of a registry in credential files: without the default port of its scheme."""
     host = f"[{origin.host}]" if ":" in origin.host else origin.host
     return host if origin.port == {"http": 80, "https": 443}[origin.scheme] else f"{host}:{origin.port}"
 
@@ -110,7 +110,7 @@ def _has_port(registry: str) -> bool:
 def _scheme_of(host: str, port: int | None, session: Session) -> str:
     if session.settings.allows_plain_http(host, port or 80):
         return "http"
-    # Anywhere else, plain http is somebody's explicit choice.
+    # For all hosts but loopback, plain http is the user's explicit choice.
     return "https" if not is_loopback(host) or speaks_tls(host, port or 443) else "http"
 
 
@@ -125,14 +125,14 @@ def is_loopback(host: str) -> bool:
 
 
 def speaks_tls(host: str, port: int) -> bool:
-    """Whether what answers there is TLS, with whatever certificate: that is judged later, and never excused.
+    """Return whether a port speaks TLS, with any certificate: that is checked by the request itself.
 
-    Raises ``ConnectionRefusedError`` where nobody answers.
+    Raises ``ConnectionRefusedError`` if nothing listens there.
     """
     import socket
     import ssl
 
-    # Not the default context: it reads all authorities of the system, to no purpose here.
+    # The default context would read all authorities of the system, which are not needed here.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -152,9 +152,9 @@ def speaks_tls(host: str, port: int) -> bool:
 
 
 def api_location(registry: str, repository: str) -> tuple[str, str]:
-    """Docker Hub's API is elsewhere than its name says, and its own images have a first name that nobody types.
+    """Return the host and repository for the API: Docker Hub's has another name, and ``library/`` for its own images.
 
-    No repository means the registry itself.
+    Without a repository, it is the registry itself.
     """
     if registry in _DOCKER_HUB:
         return _DOCKER_API, repository if "/" in repository or not repository else f"library/{repository}"

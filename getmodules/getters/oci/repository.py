@@ -1,7 +1,7 @@
-"""The port to one repository, wherever it is: a registry, an image layout on disk, a fake.
+"""The protocol of a repository, be it in a registry, in an image layout on disk, or a fake.
 
-The getter, push, tags and inspect know this only. What an implementation returns is checked by them, digest by
-digest; what it must do itself is bound its reading and raise the errors of :mod:`getmodules.errors`.
+The getter, push, tags and inspect use nothing else. They verify the digest of everything that an implementation
+returns. The implementation itself must limit what it reads, and raise the errors of :mod:`getmodules.errors`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MANIFEST_TYPES = (OCI_MANIFEST, OCI_INDEX, DOCKER_MANIFEST, DOCKER_LIST)
 
 @valueclass
 class Descriptor:
-    """What a manifest says about a blob, valid by construction; whether it is true is found out later."""
+    """A manifest's description of a blob: well-formed, and verified when the blob is read."""
 
     media_type: str
     digest: Digest
@@ -39,7 +39,7 @@ class Descriptor:
 
 @valueclass
 class RawManifest:
-    """The bytes of a manifest, as they came, and what they were said to be."""
+    """The bytes of a manifest as they were sent, and their media type."""
 
     media_type: str
     body: bytes = field(repr=False)
@@ -48,52 +48,52 @@ class RawManifest:
         return Digest.of(self.body, algorithm)
 
     def packed(self) -> bytes:
-        """Both as one, which the next run is handed back."""
+        """Return both as one, for the proof of a pin."""
         return self.media_type.encode() + b"\n" + self.body
 
 
 class Repository(Protocol):
-    """Reading. ``reference`` is a tag or a digest, as text."""
+    """A repository to read. ``reference`` is a tag or a digest, as text."""
 
     def manifest(self, reference: str, context: Context) -> RawManifest:
-        """At most :data:`MANIFEST_BYTES`; ``NotFoundError`` where there is none."""
+        """Return a manifest of at most :data:`MANIFEST_BYTES`; raise ``NotFoundError`` if there is none."""
 
     def blob(self, descriptor: Descriptor, context: Context) -> Iterable[bytes]:
-        """The blob's bytes, resumed where the connection breaks; closed by the consumer."""
+        """Return the blob's bytes, resumed where the connection breaks; the consumer closes them."""
 
     def tags(self, context: Context) -> Iterator[str]:
-        """All tags, in the order of the source."""
+        """Return all tags, in the repository's order."""
 
     def referrers(self, digest: Digest, context: Context) -> tuple[Descriptor, ...]:
-        """What refers to a manifest: by the API, or by the fallback tag where there is no API."""
+        """Return the manifests that refer to a manifest, from the API, or from the fallback tag if there is no API."""
 
     def for_publishing(self) -> WritableRepository:
-        """The same one to write into: registries grant that apart. Raises where there is only reading."""
+        """Return the same repository for writing, for which registries have other grants; raise if it is read-only."""
 
 
 class WritableRepository(Repository, Protocol):
-    """Publishing."""
+    """A repository to publish to."""
 
     def has_blob(self, digest: Digest, context: Context) -> bool: ...
 
     def put_blob(self, digest: Digest, size: int, chunks: Callable[[], Iterable[bytes]], context: Context) -> None:
-        """``chunks`` can be called again where the upload must be repeated."""
+        """Store a blob; ``chunks`` is called again if the upload must be repeated."""
 
     def put_manifest(self, reference: str, manifest: RawManifest, context: Context, *, replace: bool) -> None:
-        """Without ``replace``, a tag that has another manifest by now keeps it, where that can be made sure.
+        """Store a manifest. Without ``replace``, a tag that has another manifest by now keeps it, if possible.
 
-        A layout looks and writes under one lock. Registries have no such step; who publishes looks before.
+        A layout checks and writes under one lock. Registries have no such operation, so push checks before.
         """
 
 
-#: From a registry (host and port; empty for a layout) and a repository's name (a path for a layout) to access.
+#: Returns the repository for a registry (host and port; empty for a layout) and a name (a path for a layout).
 RepositoryFactory = Callable[[str, str, Context], Repository]
 
 
 def judged_manifest(
     repository: Repository, tag: str, wanted: Digest | None, context: Context
 ) -> tuple[RawManifest, Digest]:
-    """The manifest under ``wanted``, or under ``tag``, and what its bytes hash to, whatever a registry says."""
+    """Return the manifest with the digest ``wanted``, or under ``tag``, and the digest of its bytes."""
     manifest = repository.manifest(str(wanted) if wanted else tag, context)
     digest = manifest.digest(wanted.algorithm if wanted else "sha256")
     if wanted is not None and digest != wanted:
@@ -105,7 +105,7 @@ def judged_manifest(
 
 
 def proven_manifest(pin: Pin) -> RawManifest:
-    """What ``resolve`` found, now or in an earlier run: it must still be what the pin says."""
+    """Return the manifest in a pin's proof, perhaps from an earlier run, after comparing it with the pin's id."""
     assert pin.id is not None
     media_type, _, body = pin.proof.partition(b"\n") if isinstance(pin.proof, bytes) else (b"", b"", b"")
     manifest = RawManifest(media_type=media_type.decode("ascii", "replace"), body=body)
@@ -118,11 +118,12 @@ def proven_manifest(pin: Pin) -> RawManifest:
 
 
 def referrers_tag(digest: Digest) -> str:
-    """The tag under which registries without a referrers API have the list of what refers to ``digest``."""
+    """Return the tag of the list of referrers of ``digest`` in registries without a referrers API."""
     return f"{digest.algorithm}-{digest.hex}"
 
 
 def occupied(tag: str, digest: Digest) -> DestinationExistsError:
+    """Return the error for a tag that has another manifest."""
     return DestinationExistsError(
         f"the tag {printable(tag)!r} exists already, with another content: {digest}",
         hint="publish under a new tag, or move this one with --force",
@@ -132,7 +133,7 @@ def occupied(tag: str, digest: Digest) -> DestinationExistsError:
 def read_blob(
     read: Callable[[Descriptor], Iterable[bytes]], descriptor: Descriptor, limit: int, context: Context
 ) -> bytes:
-    """A small blob, verified: a config."""
+    """Return a small blob (a config), verified."""
     if descriptor.size > limit:
         raise LimitExceededError(
             f"a config of {descriptor.size:,} bytes; at most {limit:,} make sense",
@@ -146,7 +147,7 @@ def read_blob(
 
 
 def _collected(chunks: Iterable[bytes], size: int) -> bytes:
-    """Hardly more than ``size`` bytes, whatever comes."""
+    """Return the bytes; stop soon after ``size`` bytes."""
     body = bytearray()
     with closing(closed_at_the_end(chunks)) as pieces:
         for piece in pieces:
@@ -157,7 +158,7 @@ def _collected(chunks: Iterable[bytes], size: int) -> bytes:
 
 
 def closed_at_the_end(chunks: Iterable[bytes]) -> Generator[bytes, None, None]:
-    """The connection goes back wherever the reading ends."""
+    """Yield ``chunks``, and close them at any end, so that their connection is returned."""
     try:
         yield from chunks
     finally:

@@ -1,4 +1,4 @@
-"""What publishing and looking result in: frozen values, like all that the library hands out."""
+"""The results of push and inspect: frozen values, like all that the library returns."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from getmodules.util.values import field, valueclass
 
 @valueclass
 class Pushed:
-    """A published package. ``pinned`` is the address that brings exactly it; ``sent`` the bytes of bodies that it took.
+    """A published package. ``pinned`` is its pinned address, ``sent`` the number of bytes sent for it.
 
-    ``digests`` are those of ``manifest`` and ``layer``. With ``dry_run`` they are what would be published.
+    ``digests`` are those of ``manifest`` and ``layer``. With ``dry_run`` they are those that would be published.
     """
 
     address: str
@@ -28,7 +28,7 @@ class Pushed:
 
 @valueclass
 class Referrer:
-    """A manifest that refers to another one, as it says itself: a signature, an attestation, a list of contents."""
+    """A manifest that refers to another one: a signature, an attestation, a list of contents."""
 
     digest: str
     artifact_type: str | None
@@ -38,7 +38,7 @@ class Referrer:
 
 @valueclass
 class Inspected:
-    """What lies at an address: the manifest as it was published, and what refers to it."""
+    """The manifest at an address, and the manifests that refer to it."""
 
     address: str
     digest: str

@@ -1,7 +1,7 @@
-"""Sends a blob to a registry: in one request, and in chunks where the registry or the way to it wants that.
+"""Upload of a blob to a registry: in one request, or in chunks if the registry or a proxy needs that.
 
-Every registry takes a blob in one ``PUT``; chunks are what some do not know, and what others insist on for large
-blobs, by saying so (``OCI-Chunk-Min-Length``), with a 413, or by cutting the connection.
+Every registry takes a blob in one ``PUT``. Some do not know chunks, and others need them for large blobs: they send
+``OCI-Chunk-Min-Length``, answer 413, or cut the connection.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from getmodules.util.digest import Digest
 from getmodules.util.values import valueclass
 
 CHUNK_BYTES = 64 << 20
-#: A registry that wants larger chunks is not believed: it wants the blob in one.
+#: If a registry names a larger chunk, the blob is sent in one request.
 _MOST_CHUNK_BYTES = 1 << 30
 _RANGE = re.compile(r"(?:bytes=)?0-(\d{1,18})", re.ASCII)
 _BODY_TYPE = {"Content-Type": "application/octet-stream"}
 
 
-class Request(Protocol):
-    """One request to the registry, with its credentials where it goes to the registry itself."""
+class SendRequest(Protocol):
+    """Function that sends a request, with credentials if it goes to the registry itself."""
 
     def __call__(
         self,
@@ -41,19 +41,19 @@ class Request(Protocol):
 
 
 @valueclass(kw_only=False)
-class _Onward:
-    """Where an upload goes on, and the address of who said so: ``None`` behind a proxy."""
+class _UploadLocation:
+    """The next URL of an upload, and the address of the server that named it, ``None`` behind a proxy."""
 
     url: str
     named_from: str | None
 
 
 class Upload:
-    """One blob. ``chunks`` can be read as often as it must be sent."""
+    """The upload of one blob. ``chunks`` is called for each time that it is sent."""
 
     def __init__(
         self,
-        request: Request,
+        request: SendRequest,
         session: Session,
         start_url: str,
         digest: Digest,
@@ -73,7 +73,7 @@ class Upload:
         self._chunk_bytes = chunk_bytes
 
     def run(self, is_there: Callable[[], bool]) -> None:
-        """Send it, as often as it takes. ``is_there`` tells whether a try whose answer was lost has worked."""
+        """Send the blob, and try again after failures. ``is_there`` tells whether a try without an answer succeeded."""
         in_chunks = False
         for attempt in range(1, self._session.settings.tries + 1):
             try:
@@ -105,17 +105,17 @@ class Upload:
         else:
             self._finish(location, lambda: SizedBody(self._chunks(), self._size))
 
-    # ------------------------------------------------------------------------------------------- in one
+    # ------------------------------------------------------------------------------------------- in one request
 
-    def _finish(self, location: _Onward, body: Callable[[], SizedBody] | None) -> None:
-        """The closing PUT, with all of the blob or with what is left of it, which is nothing."""
+    def _finish(self, location: _UploadLocation, body: Callable[[], SizedBody] | None) -> None:
+        """Send the closing PUT, with the whole blob, or with nothing after its chunks."""
         answer = self._request(
             f"{location.url}{'&' if '?' in location.url else '?'}digest={self._digest}",
             "PUT",
             data=body or b"",
             headers=_BODY_TYPE,
             accept=frozenset({413, *TRANSIENT}),
-            # A part of it may be in the session already, and would be there twice.
+            # Part of the body may have been stored already; sent again, it would be there twice.
             replayable=False,
             named_from=location.named_from,
         )
@@ -124,8 +124,8 @@ class Upload:
 
     # --------------------------------------------------------------------------------------- in chunks
 
-    def _send_chunks(self, location: _Onward, length: int) -> _Onward:
-        """All chunks; where the closing PUT goes. A chunk that was cut is continued where the registry has it."""
+    def _send_chunks(self, location: _UploadLocation, length: int) -> _UploadLocation:
+        """Send all chunks, and return the URL of the closing PUT. A chunk that was cut is continued."""
         sent, failures = 0, 0
         while sent < self._size:
             end = min(sent + length, self._size)
@@ -144,11 +144,11 @@ class Upload:
             sent = now
         return location
 
-    def _send_chunk(self, location: _Onward, start: int, end: int) -> tuple[_Onward, int]:
+    def _send_chunk(self, location: _UploadLocation, start: int, end: int) -> tuple[_UploadLocation, int]:
         answer = self._request(
             location.url,
             "PATCH",
-            data=lambda: SizedBody(_stretch(self._chunks(), start, end), end - start),
+            data=lambda: SizedBody(_slice(self._chunks(), start, end), end - start),
             headers={**_BODY_TYPE, "Content-Range": f"{start}-{end - 1}"},
             accept=frozenset({413, 416, *TRANSIENT}),
             replayable=False,
@@ -160,8 +160,8 @@ class Upload:
             return self._ask(location)
         return _location(answer), _received(answer, end)
 
-    def _ask(self, location: _Onward) -> tuple[_Onward, int]:
-        """How far the registry is; a session that it has forgotten is an error, and the blob begins anew."""
+    def _ask(self, location: _UploadLocation) -> tuple[_UploadLocation, int]:
+        """Ask how many bytes the registry has; if it has lost the session, raise, and the blob is sent anew."""
         try:
             answer = self._request(location.url, "GET", named_from=location.named_from)
         except FetchError as error:
@@ -172,7 +172,7 @@ class Upload:
 
 
 class _TooLargeError(Exception):
-    """413: the registry, or a proxy before it, takes no body of that size."""
+    """A 413: the registry, or a proxy before it, refuses a body of that size."""
 
     def __init__(self, error: NetworkError) -> None:
         super().__init__()
@@ -194,14 +194,14 @@ def _may_pass(error: GetModulesError) -> bool:
     return isinstance(error, NetworkError) and error.part != "certificate"
 
 
-def _location(answer: Answer) -> _Onward:
+def _location(answer: Answer) -> _UploadLocation:
     if "Location" not in answer.headers:
         raise FetchError("the registry does not say where the upload goes on", part="unreadable")
-    return _Onward(checked_target(answer, answer.headers["Location"]), answer.address)
+    return _UploadLocation(checked_target(answer, answer.headers["Location"]), answer.address)
 
 
 def _received(answer: Answer, otherwise: int) -> int:
-    """How many bytes the registry has. ``0-0`` is what it says of one byte, and of none."""
+    """Return how many bytes the registry has. ``0-0`` may mean one byte or none."""
     found = _RANGE.fullmatch(answer.headers.get("Range", "").strip())
     if found is None:
         return otherwise
@@ -209,27 +209,27 @@ def _received(answer: Answer, otherwise: int) -> int:
     return last + 1 if last else otherwise and min(otherwise, 1)
 
 
-def _stretch(chunks: Iterable[bytes], start: int, end: int) -> Iterator[bytes]:
-    """The bytes from ``start`` to ``end``; what comes before is read over."""
-    at = 0
+def _slice(chunks: Iterable[bytes], start: int, end: int) -> Iterator[bytes]:
+    """Yield the bytes from ``start`` to ``end``; those before are read and dropped."""
+    position = 0
     for chunk in chunks:
-        piece = chunk[max(0, start - at) : max(0, end - at)]
-        at += len(chunk)
+        piece = chunk[max(0, start - position) : max(0, end - position)]
+        position += len(chunk)
         if piece:
             yield piece
-        if at >= end:
+        if position >= end:
             return
 
 
 def _drain(answer: Answer) -> None:
-    """What an answer may say besides its headers; read, so that its connection can be used again."""
+    """Read a short body, so that the connection can be used again."""
     answer.read_some(8_192)
 
 
 def check_stored(answer: Answer, digest: Digest) -> bool:
-    """Whether a registry says that it has stored what it was sent; :class:`DigestMismatchError` if something else.
+    """Return whether a registry confirms that it has stored what it was sent; raise if it names another digest.
 
-    ``False`` where it says neither, as web servers do that answer 200 to everything. The answer is done with.
+    ``False`` if it does neither, like a web server that answers 200 to everything. The answer is read to its end.
     """
     _drain(answer)
     said = answer.headers.get("Docker-Content-Digest", "").strip()

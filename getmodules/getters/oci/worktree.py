@@ -1,12 +1,11 @@
-"""What is published of a directory: in a git work tree what git tracks, elsewhere everything but ``.git``.
+"""The files of a directory that are published: in a git work tree the tracked ones, elsewhere all but ``.git``.
 
-Names come from git's index, contents from the work tree. ``.getmodulesignore`` takes away from both.
+Names are from git's index, contents from the work tree. ``.getmodulesignore`` leaves out files of both.
 
-git, asked about the work tree that a directory lies in: reading only, and alone with what it is told.
-
-Nothing of the caller's ``GIT_*`` reaches it (a hook sets them, and they name another repository). A repository may be
-anybody's, and its configuration names commands: no hook, monitor, filter, pager, prompt or transport runs, and no
-submodule is looked into. The user's own configuration is read, because ``safe.directory`` is there.
+git is only asked to read. It gets none of the caller's ``GIT_*`` variables: git sets them for hooks, and they name
+another repository. The repository may be from anybody, and its configuration can name commands: so no hook, monitor,
+filter, pager, prompt or transport is run, and no submodule is read. The user's own configuration is read, because
+``safe.directory`` is there.
 """
 
 from __future__ import annotations
@@ -32,6 +31,134 @@ from getmodules.getters.oci.ignore import IGNORE_FILE, Ignore
 from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
 
+_LINK, _SUBMODULE = "120000", "160000"
+_IGNORE_BYTES = 1 << 20
+
+
+@valueclass(kw_only=False)
+class PublishedFiles:
+    """The files and links to publish, unordered, and the revision that they are from."""
+
+    members: tuple[Member, ...]
+    revision: Revision | None = None
+
+
+def select(directory: Path, context: Context) -> PublishedFiles:
+    """Return the files of ``directory`` that are published."""
+    try:
+        is_directory = stat.S_ISDIR(directory.stat().st_mode)
+    except OSError as error:
+        raise unreadable(directory, error) from error
+    if not is_directory:
+        raise UnsupportedContentError(
+            f"{printable(str(directory), 500)!r} is no directory", hint="a directory is published, not a file"
+        )
+    ignore = _ignore(directory)
+    git = WorktreeGit.of(directory, context)
+    if git is None:
+        return PublishedFiles(tuple(_everything(directory, ignore, context)))
+    members = tuple(_tracked(directory, git, ignore, context))
+    _mention_untracked(git, ignore, context)
+    return PublishedFiles(members, git.revision())
+
+
+def apart_from(target: Path, directory: Path, members: Iterable[Member], context: Context) -> tuple[Member, ...]:
+    """Return ``members`` without those in ``target``, which is written to: the package would change each time."""
+    all_of_them = tuple(members)
+    try:
+        inside = os.path.relpath(os.path.realpath(target), os.path.realpath(directory)).replace(os.sep, "/")
+    except ValueError:  # on Windows, there is no way from one drive to another
+        return all_of_them
+    kept = tuple(each for each in all_of_them if each.name != inside and not each.name.startswith(f"{inside}/"))
+    if len(kept) < len(all_of_them):
+        context.notice(f"{printable(inside, 500)} is what is published to, and is left out")
+    return kept
+
+
+def _ignore(directory: Path) -> Ignore:
+    path = directory / IGNORE_FILE
+    body = bytearray()
+    try:
+        for piece in read_file(path):
+            body += piece
+            if len(body) > _IGNORE_BYTES:
+                raise metadata_exceeded(f"the file {IGNORE_FILE}", _IGNORE_BYTES)
+    except NotFoundError:
+        return Ignore()
+    except FetchError as error:
+        if isinstance(error.__cause__, OSError) and is_in_the_way(error.__cause__):
+            raise FetchError(
+                f"{printable(str(path), 500)!r} is a link",
+                part="unreadable",
+                hint="what is left out is not read through links: put the file itself there",
+            ) from error
+        raise
+    return Ignore(bytes(body))
+
+
+def _everything(directory: Path, ignore: Ignore, context: Context) -> list[Member]:
+    def leave_out(path: str, is_directory: bool) -> bool:
+        # The .git of a linked work tree or submodule is a file.
+        is_git = path.rpartition("/")[2].lower() == ".git"
+        return is_git or is_private(path, is_directory) or ignore.leaves_out(path, directory=is_directory)
+
+    members: list[Member] = []
+    for number, member in enumerate(walk(directory, leave_out), start=1):
+        context.checkpoint()
+        if number > context.limits.entries:
+            raise context.limits.exceeded("entries", "the files and directories to publish")
+        if member.kind is not Kind.DIRECTORY:
+            members.append(member)
+    return members
+
+
+def _tracked(directory: Path, git: WorktreeGit, ignore: Ignore, context: Context) -> list[Member]:
+    members: list[Member] = []
+    for mode, name in git.tracked():
+        context.checkpoint()
+        if ignore.leaves_out_below(name):
+            continue
+        if mode == _SUBMODULE:
+            raise UnsupportedContentError(
+                f"{printable(name)!r} is a git submodule",
+                hint=f"publish it on its own, or leave it out with a line in {IGNORE_FILE}",
+            )
+        members.append(_member(directory, name))
+    return members
+
+
+def _member(directory: Path, name: str) -> Member:
+    """Return a tracked file of the work tree, not through a link, since git does not track what that leads to."""
+    try:
+        member = member_at(directory, name)
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) or is_in_the_way(error):
+            raise _not_in_the_work_tree(name) from None
+        raise unreadable(directory / name, error) from error
+    except ValueError as error:
+        raise FetchError(f"git tracks {printable(name)!r}, which is no name here", part="unreadable") from error
+    if member.kind is Kind.DIRECTORY:
+        raise _not_in_the_work_tree(name)
+    return member
+
+
+def _not_in_the_work_tree(name: str) -> NotFoundError:
+    return NotFoundError(
+        f"git tracks {printable(name)!r}, and it is not in the work tree as a file",
+        hint=f"restore it (git checkout -- FILE), or remove it from git, or name it in {IGNORE_FILE}",
+    )
+
+
+def _mention_untracked(git: WorktreeGit, ignore: Ignore, context: Context) -> None:
+    untracked = [name for name in git.untracked() if not ignore.leaves_out_below(name)]
+    if untracked:
+        more = f" and {len(untracked) - 1:,} more" if len(untracked) > 1 else ""
+        context.notice(f"left out, since git does not track it: {printable(untracked[0])!r}{more}")
+
+
+# ---------------------------------------------------------------------------------------------------------------- git
+
+
 _ALWAYS = (
     "--no-pager",
     *("-c", "core.fsmonitor=false"),
@@ -40,30 +167,29 @@ _ALWAYS = (
 )
 _STATUS = ("status", "-z", "--porcelain", "--untracked-files=no", "--ignore-submodules=all", "--no-renames", ":/")
 _NO_FILTER = ("clean=", "smudge=", "process=", "required=false")
-#: Nobody has as many; they are switched off by arguments, of which a system takes only so many.
+#: More filters than in any real repository. Each is switched off by an argument, and the number of those is limited.
 _MOST_FILTERS = 100
-#: Forges whose addresses for git's own access are, with another scheme, their addresses on the web.
-_FORGES = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"})
-_SCP = re.compile(r"(?:(?P<user>[A-Za-z0-9._-]+)@)?(?P<host>[A-Za-z0-9.-]+):(?P<path>[^:].*)", re.ASCII)
 
 
 @valueclass(kw_only=False)
 class Revision:
-    """The commit that a clean work tree shows, and where its repository is, if that can be told."""
+    """The commit of a clean work tree, and the address of its repository, if that is known."""
 
     commit: str
     source: str | None
 
 
-class Git:
+class WorktreeGit:
+    """git in one work tree, to read only."""
+
     def __init__(self, program: str, directory: Path, context: Context) -> None:
         self._program = program
         self._directory = directory
         self._context = context
 
     @classmethod
-    def of(cls, directory: Path, context: Context) -> Git | None:
-        """``None`` where no git is, or ``directory`` is in no work tree.
+    def of(cls, directory: Path, context: Context) -> WorktreeGit | None:
+        """Return git for the work tree around ``directory``, or ``None`` if there is no git, or no work tree.
 
         A work tree that git cannot read is an error: without git, what it does not track would be published too.
         """
@@ -94,7 +220,7 @@ class Git:
         return None
 
     def tracked(self) -> Iterator[tuple[str, str]]:
-        """Mode and name of each entry of the index, below the directory."""
+        """Yield mode and name of each entry of the index, below the directory."""
         for line in self._lines("ls-files", "-z", "--cached", "--stage"):
             about, _, name = line.partition("\t")
             mode, _, stage = about.split(" ")
@@ -108,7 +234,7 @@ class Git:
         return self._lines("ls-files", "-z", "--others", "--exclude-standard")
 
     def revision(self) -> Revision | None:
-        """``None`` where there is no commit yet, or something tracked differs from it, submodules aside."""
+        """Return the commit, or ``None`` without one, or if a tracked file differs; submodules are ignored."""
         head = self._run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         if head.returncode != 0 or not self._is_clean():
             return None
@@ -116,21 +242,21 @@ class Git:
         return Revision(head.stdout.decode("ascii", "replace").strip(), public_source(origin))
 
     def _is_clean(self) -> bool:
-        """Whether all that is tracked is as committed; ``False`` also where that cannot be told safely.
+        """Return whether all tracked files are as committed; ``False`` also if that cannot be found out safely.
 
-        To compare a file that was touched, git runs the filters that the configuration names. Without them a file
-        that needs one counts as changed once it was touched: no revision then, rather than a command of the package.
+        To compare a file that was touched, git runs the filters that the configuration names. Without them, a touched
+        file that needs one counts as changed. Then there is no revision, but no command of the package was run.
         """
         names = self._lines("config", "-z", "--name-only", "--get-regexp", r"^filter\.", nothing_found=1)
         drivers = sorted({name.rpartition(".")[0] for name in names})
-        # git takes what precedes the first "=" for the name, so that such a driver would stay on.
+        # git takes the text before the first "=" for the name, so such a driver would not be switched off.
         if len(drivers) > _MOST_FILTERS or any("=" in driver for driver in drivers):
             return False
         off = [part for driver in drivers for setting in _NO_FILTER for part in ("-c", f"{driver}.{setting}")]
         return not any(self._lines(*_STATUS, options=off)) and not self._hides_changes()
 
     def _hides_changes(self) -> bool:
-        """Whether git was told not to look at a file: ``assume-unchanged``, or ``skip-worktree`` and it is there."""
+        """Return whether git ignores changes of a file: ``assume-unchanged``, or ``skip-worktree`` if it exists."""
         for line in self._lines("ls-files", "-v", "-z", "--cached"):
             flag, _, name = line.partition(" ")
             if flag.islower() or (flag == "S" and os.path.lexists(self._directory / name)):
@@ -172,40 +298,18 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
         **kept,
         "LC_ALL": "C",
         "GIT_OPTIONAL_LOCKS": "0",
-        # What is mounted into a work tree belongs to it, and is tracked or not as all the rest.
+        # A directory that is mounted into a work tree belongs to it, and may be tracked like all others.
         "GIT_DISCOVERY_ACROSS_FILESYSTEM": "1",
         "GIT_TERMINAL_PROMPT": "0",
-        # A partial clone fetches what it lacks, by a command of its configuration. The second is for git that does
-        # not know the first: no transport is allowed, whatever protocol.*.allow says.
+        # A partial clone fetches missing objects, perhaps by a command in its configuration. Old git does not know
+        # the first variable; the second one forbids all transports, whatever protocol.*.allow says.
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_ALLOW_PROTOCOL": "",
     }
 
 
-def public_source(origin: str) -> str | None:
-    """A remote's address as others may read it: no password, no token, and on the web where that is certain."""
-    if not origin.isprintable():
-        return None
-    try:
-        parts = urlsplit(origin)
-    except ValueError:  # brackets that hold no address
-        return None
-    if parts.scheme in ("http", "https") and parts.hostname:
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.removesuffix('.git')}"
-    if parts.scheme in ("ssh", "git") and parts.hostname:
-        user, host, path = parts.username, parts.netloc.rpartition("@")[2], parts.path
-    else:
-        short = _SCP.fullmatch(origin)
-        if short is None or "://" in origin:
-            return None
-        user, host, path = short["user"], short["host"], "/" + short["path"].lstrip("/")
-    if host in _FORGES:
-        return f"https://{host}{path.removesuffix('.git')}"
-    return f"{parts.scheme if parts.scheme == 'git' else 'ssh'}://{f'{user}@' if user else ''}{host}{path}"
-
-
 def _looks_like_a_work_tree(directory: Path) -> bool:
-    """Whether a ``.git`` is there or further up, also one whose target is gone; in a ``.git`` nothing is tracked."""
+    """Return whether there is a ``.git`` in or above ``directory``, even a dangling link; not so inside a ``.git``."""
     there = directory.resolve()
     return ".git" not in there.parts and any(os.path.lexists(each / ".git") for each in (there, *there.parents))
 
@@ -222,125 +326,31 @@ def _shown(directory: Path) -> str:
     return repr(printable(str(directory), 500))
 
 
-_LINK, _SUBMODULE = "120000", "160000"
-_IGNORE_BYTES = 1 << 20
+# ------------------------------------------------------------------------------------------ the address of the source
 
 
-@valueclass(kw_only=False)
-class Selection:
-    """The files and links of a package to be, in no particular order, and where they come from."""
-
-    members: tuple[Member, ...]
-    revision: Revision | None = None
+#: Forges that have the same addresses for ssh and on the web, but for the scheme.
+_FORGES = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"})
+_SCP = re.compile(r"(?:(?P<user>[A-Za-z0-9._-]+)@)?(?P<host>[A-Za-z0-9.-]+):(?P<path>[^:].*)", re.ASCII)
 
 
-def select(directory: Path, context: Context) -> Selection:
+def public_source(origin: str) -> str | None:
+    """Return a remote's address for publication: without password or token, and as a web address if possible."""
+    if not origin.isprintable():
+        return None
     try:
-        is_directory = stat.S_ISDIR(directory.stat().st_mode)
-    except OSError as error:
-        raise unreadable(directory, error) from error
-    if not is_directory:
-        raise UnsupportedContentError(
-            f"{printable(str(directory), 500)!r} is no directory", hint="a directory is published, not a file"
-        )
-    ignore = _ignore(directory)
-    git = Git.of(directory, context)
-    if git is None:
-        return Selection(tuple(_everything(directory, ignore, context)))
-    members = tuple(_tracked(directory, git, ignore, context))
-    _mention_untracked(git, ignore, context)
-    return Selection(members, git.revision())
-
-
-def apart_from(target: Path, directory: Path, members: Iterable[Member], context: Context) -> tuple[Member, ...]:
-    """Without what lies in ``target``, which is written to: else it would be another package each time."""
-    all_of_them = tuple(members)
-    try:
-        inside = os.path.relpath(os.path.realpath(target), os.path.realpath(directory)).replace(os.sep, "/")
-    except ValueError:  # on Windows, there is no way from one drive to another
-        return all_of_them
-    kept = tuple(each for each in all_of_them if each.name != inside and not each.name.startswith(f"{inside}/"))
-    if len(kept) < len(all_of_them):
-        context.notice(f"{printable(inside, 500)} is what is published to, and is left out")
-    return kept
-
-
-def _ignore(directory: Path) -> Ignore:
-    path = directory / IGNORE_FILE
-    body = bytearray()
-    try:
-        for piece in read_file(path):
-            body += piece
-            if len(body) > _IGNORE_BYTES:
-                raise metadata_exceeded(f"the file {IGNORE_FILE}", _IGNORE_BYTES)
-    except NotFoundError:
-        return Ignore()
-    except FetchError as error:
-        if isinstance(error.__cause__, OSError) and is_in_the_way(error.__cause__):
-            raise FetchError(
-                f"{printable(str(path), 500)!r} is a link",
-                part="unreadable",
-                hint="what is left out is not read through links: put the file itself there",
-            ) from error
-        raise
-    return Ignore(bytes(body))
-
-
-def _everything(directory: Path, ignore: Ignore, context: Context) -> list[Member]:
-    def leave_out(path: str, is_directory: bool) -> bool:
-        # A work tree's or submodule's .git may be a file.
-        is_git = path.rpartition("/")[2].lower() == ".git"
-        return is_git or is_private(path, is_directory) or ignore.leaves_out(path, directory=is_directory)
-
-    members: list[Member] = []
-    for number, member in enumerate(walk(directory, leave_out), start=1):
-        context.checkpoint()
-        if number > context.limits.entries:
-            raise context.limits.exceeded("entries", "the files and directories to publish")
-        if member.kind is not Kind.DIRECTORY:
-            members.append(member)
-    return members
-
-
-def _tracked(directory: Path, git: Git, ignore: Ignore, context: Context) -> list[Member]:
-    members: list[Member] = []
-    for mode, name in git.tracked():
-        context.checkpoint()
-        if ignore.leaves_out_below(name):
-            continue
-        if mode == _SUBMODULE:
-            raise UnsupportedContentError(
-                f"{printable(name)!r} is a git submodule",
-                hint=f"publish it on its own, or leave it out with a line in {IGNORE_FILE}",
-            )
-        members.append(_member(directory, name))
-    return members
-
-
-def _member(directory: Path, name: str) -> Member:
-    """A tracked file as it lies in the work tree: behind a link it is not what git tracks."""
-    try:
-        member = member_at(directory, name)
-    except OSError as error:
-        if isinstance(error, FileNotFoundError) or is_in_the_way(error):
-            raise _not_in_the_work_tree(name) from None
-        raise unreadable(directory / name, error) from error
-    except ValueError as error:
-        raise FetchError(f"git tracks {printable(name)!r}, which is no name here", part="unreadable") from error
-    if member.kind is Kind.DIRECTORY:
-        raise _not_in_the_work_tree(name)
-    return member
-
-
-def _not_in_the_work_tree(name: str) -> NotFoundError:
-    return NotFoundError(
-        f"git tracks {printable(name)!r}, and it is not in the work tree as a file",
-        hint=f"restore it (git checkout -- FILE), or remove it from git, or name it in {IGNORE_FILE}",
-    )
-
-
-def _mention_untracked(git: Git, ignore: Ignore, context: Context) -> None:
-    untracked = [name for name in git.untracked() if not ignore.leaves_out_below(name)]
-    if untracked:
-        more = f" and {len(untracked) - 1:,} more" if len(untracked) > 1 else ""
-        context.notice(f"left out, since git does not track it: {printable(untracked[0])!r}{more}")
+        parts = urlsplit(origin)
+    except ValueError:  # an invalid address in brackets
+        return None
+    if parts.scheme in ("http", "https") and parts.hostname:
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.removesuffix('.git')}"
+    if parts.scheme in ("ssh", "git") and parts.hostname:
+        user, host, path = parts.username, parts.netloc.rpartition("@")[2], parts.path
+    else:
+        short = _SCP.fullmatch(origin)
+        if short is None or "://" in origin:
+            return None
+        user, host, path = short["user"], short["host"], "/" + short["path"].lstrip("/")
+    if host in _FORGES:
+        return f"https://{host}{path.removesuffix('.git')}"
+    return f"{parts.scheme if parts.scheme == 'git' else 'ssh'}://{f'{user}@' if user else ''}{host}{path}"

@@ -1,14 +1,11 @@
-"""One host of a registry: what services it has, and questions to them with its token.
+"""One host of a module registry: its services, requests to them, and its token.
 
-The token goes to the host itself and to nobody else. Where the host says that a service is on another one, that
-one is asked without any: a description that somebody else could have written must not decide who gets a secret.
+The token is sent to the host itself only. If the host's description says that a service is on another host, that one
+is asked without a token: a document that somebody else may have written must not decide who gets a secret.
 
-What registries call things, by the rules of Terraform.
-
-Tokens for registries, named as for Terraform: ``TF_TOKEN_<host>``.
-
-In the host ``_`` stands for a dot and ``__`` for a dash; a port is written as it is, and 443 not at all. Where a
-system lets them through, dots, dashes and the letters of an international name may also stand there themselves.
+Names of modules follow the rules of Terraform. So do the variables of tokens, ``TF_TOKEN_<host>``: in the host, ``_``
+stands for a dot and ``__`` for a dash; a port is written as it is, and 443 is left out. If the system allows them in
+names of variables, dots, dashes and international letters may also be used as they are.
 """
 
 from __future__ import annotations
@@ -38,89 +35,20 @@ from getmodules.util.redact import Secret, printable
 from getmodules.util.strict_json import StrictJsonError, loads, mapping, optional, string
 from getmodules.util.values import valueclass
 
-_NAME = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?")
-_SYSTEM = re.compile(r"[0-9a-z]{1,64}")
-
-
-@valueclass(kw_only=False)
-class ModuleName:
-    """What a registry calls a module: ``namespace/name/system``."""
-
-    namespace: str
-    name: str
-    system: str
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        parts = text.split("/")
-        if len(parts) != 3:
-            raise AddressError(
-                f"{printable(text)!r} does not name a module of a registry", hint="write NAMESPACE/NAME/SYSTEM"
-            )
-        for part, pattern in zip(parts, (_NAME, _NAME, _SYSTEM), strict=True):
-            if not pattern.fullmatch(part):
-                raise AddressError(
-                    f"{printable(part)!r} in {printable(text)!r} is no name that a registry has",
-                    hint="NAMESPACE and NAME are letters, digits, - and _; SYSTEM is lower-case letters and digits",
-                )
-        return cls(*parts)
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}/{self.system}"
-
-
-PREFIX = "TF_TOKEN_"
-_OWN_PORT = ":443"
-
-
-def token_from(environ: Mapping[str, str], host: str) -> Credential | None:
-    """The token for ``host``, which is written as in addresses: in lower case, with its port where that is not 443."""
-    # The variables are read, not made up: one host has more than one spelling. Sorted, so that it is always the same.
-    for name in sorted(environ):
-        if name.startswith(PREFIX) and _host_of(name.removeprefix(PREFIX)) == host:
-            secret = environ[name].rstrip("\r\n")
-            if secret:
-                return Credential(secret=Secret(secret), found_in=name)
-    return None
-
-
-def variable_for(host: str) -> str:
-    """The variable that people can set in a shell; a port is beyond what most of them allow in a name."""
-    return PREFIX + host.replace("-", "__").replace(".", "_")
-
-
-def _host_of(written: str) -> str | None:
-    """The host that a variable is for; ``None`` where it is none."""
-    host = written.replace("__", "-").replace("_", ".").lower().removesuffix(_OWN_PORT)
-    return host if host.isascii() else _in_ascii(host)
-
-
-def _in_ascii(host: str) -> str | None:
-    # Not Python's own codec: it takes straße.example for strasse.example, which may be somebody else's.
-    import idna
-
-    name, colon, port = host.partition(":")
-    try:
-        return idna.encode(name, uts46=True).decode() + colon + port
-    except idna.IDNAError:
-        return None
-
-
 T = TypeVar("T")
-
 DESCRIPTION_PATH = "/.well-known/terraform.json"
-#: Of a module with thousands of versions a registry tells all providers and submodules of each, which nobody wants.
+#: Large, because a registry lists all providers and submodules of each of a module's versions, of which we use none.
 _DOCUMENT_BYTES = 16 << 20
 _JUDGED_HERE = frozenset({401, 403, 404, 410})
 
 
 @valueclass
 class Service:
-    """Where one of a host's services is, by the host's own word. ``url`` ends with a slash."""
+    """The URL of one of a host's services, as the host's description names it; it ends with a slash."""
 
     name: str
     url: str
-    #: How far in it may be, if it is elsewhere.
+    #: Checks the network address of a service on another host.
     check_address: AddressCheck | None = None
 
 
@@ -132,7 +60,7 @@ class RegistryHost:
         self._context = context
         self._session: Session = context.network.session()
         url = check_url(f"https://{name}/")
-        # The protocol knows no other than https; plain http is somebody's explicit choice.
+        # The protocol has no other scheme than https; plain http is the user's explicit choice.
         if self._session.settings.allows_plain_http(url.host.strip("[]"), url.port or 80):
             url = url._replace(scheme="http")
         self._root = str(url).rstrip("/")
@@ -147,14 +75,14 @@ class RegistryHost:
 
     @property
     def token_variable(self) -> str:
-        """Where people can put a token. No shell takes the port that Terraform wants in the name of its variable."""
+        """Return the variable for a token: our own one if there is a port, which shells allow in no variable's name."""
         if ":" in self.name or self.origin.scheme != "https":
             return TOKEN_PREFIX + variable_suffix(self.origin)
         return variable_for(self.name)
 
     @cached_property
     def _credential(self) -> Credential | None:
-        # A variable of Terraform's is for https, without a word about it: in the clear, its token is nobody's.
+        # Terraform's variables are meant for https: their tokens are never sent in clear text.
         secure = self.origin.scheme == "https"
         found = token_from(self._context.environ, self.name) if secure else None
         return found or self._context.credentials(self.origin, "/")
@@ -170,7 +98,7 @@ class RegistryHost:
     # ---------------------------------------------------------------------------------------------- services
 
     def service(self, name: str) -> Service:
-        """The service ``name`` (``modules.v1``), by the description that the host gives of itself."""
+        """Return the service ``name`` (``modules.v1``) from the host's description of itself."""
         return self._context.once(("registry service", self._root, name), partial(self._discover, name))
 
     def _discover(self, name: str) -> Service:
@@ -193,7 +121,7 @@ class RegistryHost:
         return Service(name=name, url=url, check_address=check)
 
     def ask(self, service: Service, path: str) -> Answer:
-        """What the service says at ``path``: a success, or a 404 or 410, for which the caller has better words."""
+        """Request ``path`` of the service. Return a success, or a 404 or 410, whose message is up to the caller."""
         return self._send(f"{service.url}{path}", service.check_address)
 
     def _send(self, url: str, check_address: AddressCheck | None) -> Answer:
@@ -240,7 +168,7 @@ def _followed(answer: Answer, service: str, location: str) -> str:
 
 
 def parsed(answer: Answer, what: str, parse: Callable[[dict[str, Any]], T]) -> T:
-    """What ``parse`` makes of the JSON object in the body; a web page is told from a document that is merely broken."""
+    """Return ``parse`` of the JSON object in the body. A web page and a broken document are different errors."""
     kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind in HTML_TYPES:
         answer.close()
@@ -257,3 +185,77 @@ def parsed(answer: Answer, what: str, parse: Callable[[dict[str, Any]], T]) -> T
             f"{shown_host(answer.url)}: {answer.shown(str(error), 300)}",
             hint="the registry itself is at fault" if "json" in kind else in_between,
         ) from None
+
+
+# -------------------------------------------------------------------------------------------------------------- names
+
+
+_NAME = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?")
+_SYSTEM = re.compile(r"[0-9a-z]{1,64}")
+
+
+@valueclass(kw_only=False)
+class ModuleName:
+    """The name of a module in a registry: ``namespace/name/system``."""
+
+    namespace: str
+    name: str
+    system: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        parts = text.split("/")
+        if len(parts) != 3:
+            raise AddressError(
+                f"{printable(text)!r} does not name a module of a registry", hint="write NAMESPACE/NAME/SYSTEM"
+            )
+        for part, pattern in zip(parts, (_NAME, _NAME, _SYSTEM), strict=True):
+            if not pattern.fullmatch(part):
+                raise AddressError(
+                    f"{printable(part)!r} in {printable(text)!r} is no name that a registry has",
+                    hint="NAMESPACE and NAME are letters, digits, - and _; SYSTEM is lower-case letters and digits",
+                )
+        return cls(*parts)
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}/{self.system}"
+
+
+# ------------------------------------------------------------------------------------------------------------- tokens
+
+
+PREFIX = "TF_TOKEN_"
+_OWN_PORT = ":443"
+
+
+def token_from(environ: Mapping[str, str], host: str) -> Credential | None:
+    """Return the token for ``host``, written as in addresses: in lower case, with its port if that is not 443."""
+    # One host has several spellings, so all variables are read; sorted, so that the same one is always found.
+    for name in sorted(environ):
+        if name.startswith(PREFIX) and _host_of(name.removeprefix(PREFIX)) == host:
+            secret = environ[name].rstrip("\r\n")
+            if secret:
+                return Credential(secret=Secret(secret), found_in=name)
+    return None
+
+
+def variable_for(host: str) -> str:
+    """Return the variable for ``host`` that a shell can set; most shells allow no port in a variable's name."""
+    return PREFIX + host.replace("-", "__").replace(".", "_")
+
+
+def _host_of(written: str) -> str | None:
+    """Return the host that a variable is for, or ``None`` if it is not the name of a host."""
+    host = written.replace("__", "-").replace("_", ".").lower().removesuffix(_OWN_PORT)
+    return host if host.isascii() else _in_ascii(host)
+
+
+def _in_ascii(host: str) -> str | None:
+    # Python's own codec takes straße.example for strasse.example, which may belong to somebody else.
+    import idna
+
+    name, colon, port = host.partition(":")
+    try:
+        return idna.encode(name, uts46=True).decode() + colon + port
+    except idna.IDNAError:
+        return None

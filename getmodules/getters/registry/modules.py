@@ -1,4 +1,4 @@
-"""The modules of a registry: which versions there are, and where one of them is."""
+"""The module protocol of a registry: the versions of a module, and the address of one version."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from getmodules.util.strict_json import array_of, mapping, optional, required, s
 
 SERVICE = "modules.v1"
 
-#: As repositories of modules are called, which is not what registries call the modules.
+#: The usual name of a module's repository; in registries the module has another name.
 _REPOSITORY = re.compile(r"terraform-(?P<system>[0-9a-z]+)-(?P<name>.+)")
 _CLEAR_TEXT = re.compile(r"(?:[a-z0-9+.-]+::)?(?P<scheme>http|git):(?!:)", re.IGNORECASE)
-#: So many versions an error lists.
+#: How many versions an error lists.
 _SHOWN_VERSIONS = 5
 
 
@@ -37,7 +37,7 @@ class ModuleRegistry:
     # ---------------------------------------------------------------------------------------------- versions
 
     def versions(self, module: ModuleName) -> tuple[Version, ...]:
-        """All versions that the registry has, in no order."""
+        """Return all versions that the registry lists, unordered."""
         return self._context.once(("registry versions", self._service.url, module), partial(self._ask_versions, module))
 
     def _ask_versions(self, module: ModuleName) -> tuple[Version, ...]:
@@ -48,7 +48,7 @@ class ModuleRegistry:
         listed = parsed(answer, what, lambda document: _listed(document, what))
         if listed is None:
             raise self._not_found(answer, module)
-        # One with our token in it would be shown, and pinned: masked, it is no version.
+        # A version with our token in it would be shown and pinned. With the token masked it is not a version.
         versions, odd = _readable(map(answer.mask, listed))
         if odd:
             some = ", ".join(answer.shown(each, 40) for each in odd[:_SHOWN_VERSIONS])
@@ -70,7 +70,7 @@ class ModuleRegistry:
         return NotFoundError(f"{self._host.name} has no module {module}", hint=hint)
 
     def newest(self, module: ModuleName, constraint: Constraint) -> Version:
-        """The newest version that ``constraint`` allows."""
+        """Return the newest version that ``constraint`` allows."""
         versions = self.versions(module)
         chosen = constraint.newest(versions)
         if chosen is None:
@@ -95,7 +95,7 @@ class ModuleRegistry:
     # ---------------------------------------------------------------------------------------------- location
 
     def location(self, module: ModuleName, version: Version) -> Elsewhere:
-        """Where the package of this version is, by the registry's word."""
+        """Return the address that the registry names for this version."""
         answer = self._host.ask(self._service, f"{module}/{quote(str(version), safe='+')}/download")
         if answer.status in (404, 410):
             answer.close()
@@ -117,7 +117,7 @@ class ModuleRegistry:
 
 
 def _listed(document: dict[str, Any], what: str) -> list[str] | None:
-    """The versions of the module that was asked for, which is the first; ``None`` where there is none at all."""
+    """Return the versions of the first module in the list, the requested one; ``None`` if the list is empty."""
     modules = required(document, "modules", array_of(mapping), what)
     if not modules:
         return None
@@ -126,7 +126,7 @@ def _listed(document: dict[str, Any], what: str) -> list[str] | None:
 
 
 def _readable(listed: Iterable[str]) -> tuple[tuple[Version, ...], list[str]]:
-    """The semantic versions, each once, with or without a ``v`` as Terraform takes them; and everything else."""
+    """Return the semantic versions, each once, and all other entries. Like Terraform, accept a leading ``v``."""
     versions: set[Version] = set()
     odd: list[str] = []
     for text in listed:
@@ -138,7 +138,7 @@ def _readable(listed: Iterable[str]) -> tuple[tuple[Version, ...], list[str]]:
 
 
 def _location(answer: Answer) -> str:
-    """Terraform reads the header, OpenTofu the body where there is one: they must not say two things."""
+    """Return the location in the answer: Terraform reads the header, OpenTofu the body, so both must agree."""
     header = location_in_headers(answer)
     in_json = "json" in answer.headers.get("Content-Type", "").lower()
     body = ""

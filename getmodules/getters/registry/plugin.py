@@ -1,7 +1,7 @@
-"""``tfr:`` — modules of Terraform's registries, and ``namespace/name/system`` where a registry is configured.
+"""Getter for ``tfr:``, modules in module registries, and the detector for ``namespace/name/system``.
 
-A registry has no packages: it knows the versions of a module, and where each of them is. So resolving ends
-elsewhere, and what pins the package is what pins it there.
+A registry has no packages: it lists the versions of a module, and names the address of each. So resolving ends at
+another address, and the package is pinned by the getter of that address.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ _HOW = f"write {_SCHEME}://HOST/NAMESPACE/NAME/SYSTEM[//SUBDIRECTORY][?version=C
 
 
 class RegistryGetter:
+    """Getter for modules that a registry lists."""
+
     schemes = (_SCHEME,)
     arguments = frozenset({"version"})
     version_argument = "version"
@@ -82,7 +84,7 @@ def _asked(package: PackageAddress, context: Context) -> tuple[ModuleRegistry, M
 
 
 class RegistryShorthand:
-    """``namespace/name/system``, which means something only where a registry is configured."""
+    """Detector for ``namespace/name/system``, which is an address only if a registry is configured."""
 
     name = "registry"
 

@@ -129,11 +129,11 @@ def test_what_is_on_this_machine_is_there_offline(tmp_path: Path) -> None:
         assert connection.remote.location == "file:///r"
 
 
-def test_a_story(tmp_path: Path) -> None:
+def test_what_failed(tmp_path: Path) -> None:
     git = a_git(network=ClientNetwork(NetSettings()))
     with connected(Remote(check_url("https://ada:s3cr3t@h:8443/r")), git, tmp_path) as connection:
-        story = connection.story("git fetch from")
-    assert story == ("git fetch from https://h:8443/r", "the address", "GETMODULES_TOKEN_h_8443")
+        failed = connection.failed_command("git fetch from")
+    assert failed == ("git fetch from https://h:8443/r", "the address", "GETMODULES_TOKEN_h_8443")
     key = base64.b64encode(KEY.encode()).decode()
     with connected(Remote(check_url("ssh://git@h/r"), key), git, tmp_path) as connection:
-        assert connection.story("git fetch from") == ("git fetch from ssh://git@h/r", "sshkey=", None)
+        assert connection.failed_command("git fetch from") == ("git fetch from ssh://git@h/r", "sshkey=", None)

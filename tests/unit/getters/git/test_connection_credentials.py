@@ -11,7 +11,7 @@ import pytest
 from getmodules import AuthenticationError, Credential, Secret
 from getmodules.addresses.url import check_url
 from getmodules.api.ports import Origin
-from getmodules.getters.git.connection import Access, access, knows_no_password
+from getmodules.getters.git.connection import GitLogin, knows_no_password, login_for
 from getmodules.getters.git.remote import Remote
 from tests.support.contexts import a_context
 from tests.support.refusals import refusal, words_of
@@ -20,19 +20,19 @@ from tests.support.tools import need
 ODD = "a'b\"c $(id) `id` \\n %s"
 
 
-def lookup(url: str, credential: Credential | None = None) -> Access:
+def lookup(url: str, credential: Credential | None = None) -> GitLogin:
     def credentials(origin: Origin, path: str) -> Credential | None:
         return credential if origin == Origin("https", "h", 443) else None
 
     more: dict[str, Any] = {"credentials": credentials}
-    return access(Remote(check_url(url)), a_context(**more))
+    return login_for(Remote(check_url(url)), a_context(**more))
 
 
 def token(secret: str = "t0ken", username: str | None = None, identity: bool = False) -> Credential:
     return Credential(secret=Secret(secret), username=username, found_in="GETMODULES_TOKEN_h", identity=identity)
 
 
-def filled(found: Access, url: str) -> dict[str, str]:
+def filled(found: GitLogin, url: str) -> dict[str, str]:
     """What git would send to ``url``."""
     need("git")
     settings = [part for name, value in found.settings for part in ("-c", f"{name}={value}")]
@@ -88,7 +88,7 @@ def test_a_rule_of_gits_configuration_stands_below_a_credential_of_ours(
     url: str, credential: Credential | None, sent: dict[str, str]
 ) -> None:
     more: dict[str, Any] = {"credentials": lambda origin, path: credential}
-    found = access(Remote(check_url(url)), a_context(**more), is_typed=False)
+    found = login_for(Remote(check_url(url)), a_context(**more), is_typed=False)
     assert filled(found, "https://h/r") == sent
     assert "the address" not in str(found)
 
@@ -102,11 +102,11 @@ def test_no_setting_holds_a_secret() -> None:
 
 @pytest.mark.parametrize("url", ["ssh://git@h/r", "git://h/r", "file:///r", "https://other/r"])
 def test_nothing_to_give(url: str) -> None:
-    assert lookup(url, token()) == Access()
+    assert lookup(url, token()) == GitLogin()
 
 
 def test_an_identity_token_opens_nothing_here() -> None:
-    assert lookup("https://h/r", token(identity=True)) == Access()
+    assert lookup("https://h/r", token(identity=True)) == GitLogin()
 
 
 def test_a_secret_of_two_lines_would_be_two_answers() -> None:
@@ -133,12 +133,12 @@ def test_the_users_own_helpers_stay_where_there_is_nothing_of_ours() -> None:
 def test_in_the_clear_nothing_is_shown_to_whom_a_server_names(home: str, sent: bool) -> None:
     """The variable of a host is for both: ``http://h`` and ``https://h``."""
     context = a_context(credentials=lambda origin, path: token(), home=home)
-    found = access(Remote(check_url("http://h/r")), context)
+    found = login_for(Remote(check_url("http://h/r")), context)
     assert (filled(found, "http://h/r") != {}) is sent
     assert ("credential.http://h.helper", "") in found.settings
-    assert access(Remote(check_url("https://h/r")), context).offered == "GETMODULES_TOKEN_h"
+    assert login_for(Remote(check_url("https://h/r")), context).offered == "GETMODULES_TOKEN_h"
 
 
 def test_the_same_as_a_header() -> None:
     assert lookup("https://ada:p@h/r").authorization == "Basic YWRhOnA="
-    assert Access().authorization is None
+    assert GitLogin().authorization is None

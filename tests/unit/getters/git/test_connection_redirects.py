@@ -10,7 +10,7 @@ import pytest
 from getmodules import UnsafeContentError
 from getmodules.addresses.url import check_url
 from getmodules.api.ports import Context
-from getmodules.getters.git.connection import are_ours, followed, was_redirected
+from getmodules.getters.git.connection import redirect_target, was_redirected, we_follow_redirects
 from getmodules.getters.git.remote import Remote
 from getmodules.net.settings import ClientNetwork, NetSettings
 from tests.support.contexts import a_context
@@ -39,8 +39,8 @@ def sends_to(location: str) -> Callable[[Connection, Received], bool]:
 def test_whose_redirects_are_followed_here() -> None:
     typed, named = a_context(), a_context(check_address=lambda address: None)
     https, http, ssh = (Remote(check_url(f"{scheme}://h/r")) for scheme in ("https", "http", "ssh"))
-    assert [are_ours(each, typed) for each in (https, http, ssh)] == [False, True, False]
-    assert [are_ours(each, named) for each in (https, http, ssh)] == [True, True, False]
+    assert [we_follow_redirects(each, typed) for each in (https, http, ssh)] == [False, True, False]
+    assert [we_follow_redirects(each, named) for each in (https, http, ssh)] == [True, True, False]
 
 
 def test_what_git_says_of_a_redirect() -> None:
@@ -50,13 +50,13 @@ def test_what_git_says_of_a_redirect() -> None:
 
 def test_a_repository_that_has_moved(context: Context) -> None:
     with serving(sends_to(f"/new.git{QUESTION}")) as server:
-        found = followed(Remote(check_url(f"{server.url}/old.git")), None, context)
+        found = redirect_target(Remote(check_url(f"{server.url}/old.git")), None, context)
         assert found == Remote(check_url(f"{server.url}/new.git"))
 
 
 def test_a_repository_that_has_not(context: Context) -> None:
     with serving(sends_to("/")) as server:
-        assert followed(Remote(check_url(f"{server.url}/here.git")), None, context) is None
+        assert redirect_target(Remote(check_url(f"{server.url}/here.git")), None, context) is None
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_a_repository_that_has_not(context: Context) -> None:
 def test_where_nobody_is_sent(location: str, context: Context) -> None:
     with serving(sends_to(location)) as server:
         remote = Remote(check_url(f"{server.url}/old.git"))
-        error = refusal(UnsafeContentError, "unsafe-content/elsewhere", followed, remote, None, context)
+        error = refusal(UnsafeContentError, "unsafe-content/elsewhere", redirect_target, remote, None, context)
     assert (error.hint is not None) is ("further in" in error.message)
 
 
 def test_a_login_is_for_one_origin(context: Context) -> None:
     with serving(sends_to("/")) as other, serving(sends_to(f"{other.url}/new{QUESTION}")) as server:
-        followed(Remote(check_url(f"{server.url}/old")), "Basic c2VjcmV0", context)
+        redirect_target(Remote(check_url(f"{server.url}/old")), "Basic c2VjcmV0", context)
         (request,) = server.received
         assert request.headers["Authorization"] == "Basic c2VjcmV0"
         assert [each.headers.get("Authorization") for each in other.received] == [None]

@@ -17,9 +17,9 @@ from getmodules import (
     ToolMissingError,
     UnsafeContentError,
 )
-from getmodules.getters.git.errors import Story, failure, knows_no_commit, refuses_commit
+from getmodules.getters.git.errors import FailedCommand, git_error, knows_no_commit, refuses_commit
 
-STORY = Story("git fetch from https://h/r", None, "GETMODULES_TOKEN_h")
+STORY = FailedCommand("git fetch from https://h/r", None, "GETMODULES_TOKEN_h")
 UNABLE = "fatal: unable to access 'https://h/r/': "
 
 ROWS = [
@@ -76,7 +76,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("said", "kind", "code"), ROWS, ids=[row[0][-60:] or "nothing" for row in ROWS])
 def test_a_failure(said: str, kind: type[GetModulesError], code: str) -> None:
-    error = failure(said, STORY)
+    error = git_error(said, STORY)
     assert type(error) is kind, error
     assert error.code == code
     assert "https://h/r" in error.message
@@ -86,7 +86,7 @@ def test_a_failure(said: str, kind: type[GetModulesError], code: str) -> None:
 
 # --------------------------------------------------------------------------------------------- over ssh
 
-SSH = Story("git ls-remote of ssh://git@h/acme/vpc.git")
+SSH = FailedCommand("git ls-remote of ssh://git@h/acme/vpc.git")
 #: git ends with this whatever it was.
 END = (
     "\nfatal: Could not read from remote repository.\n\n"
@@ -262,7 +262,7 @@ OVER_SSH = {
     ],
 )
 def test_a_failure_over_ssh(said: str, kind: type[GetModulesError], code: str, message: str, hint: str) -> None:
-    error = failure(said + END, SSH)
+    error = git_error(said + END, SSH)
     assert type(error) is kind, error
     assert error.code == code
     assert message in error.message
@@ -272,13 +272,13 @@ def test_a_failure_over_ssh(said: str, kind: type[GetModulesError], code: str, m
 
 
 def test_where_nothing_else_is_said_gits_end_is_better_than_nothing() -> None:
-    error = failure(END, SSH)
+    error = git_error(END, SSH)
     assert error.message.endswith("failed: fatal: Could not read from remote repository.")
     assert error.code == "fetch/unreadable"
 
 
 def test_what_was_said_stands_in_the_message_without_its_secrets() -> None:
-    error = failure("fatal: https://ada:s3cr3t@h/\x1b[31m is new", STORY)
+    error = git_error("fatal: https://ada:s3cr3t@h/\x1b[31m is new", STORY)
     assert "is new" in error.message
     assert "s3cr3t" not in error.message
     assert "\x1b" not in error.message

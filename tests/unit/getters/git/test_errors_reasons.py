@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from getmodules import AuthenticationError, ConfigError, GetModulesError, NetworkError, NotFoundError
-from getmodules.getters.git.errors import SSHKEY, Story, failure
+from getmodules.getters.git.errors import SSHKEY, FailedCommand, git_error
 
 TOKEN = "GETMODULES_TOKEN_h"
-WEB = Story("git fetch from https://h/r", None, TOKEN)
-SSH = Story("git fetch from ssh://h/r")
-FILE = Story("git fetch from file:///srv/r")
+WEB = FailedCommand("git fetch from https://h/r", None, TOKEN)
+SSH = FailedCommand("git fetch from ssh://h/r")
+FILE = FailedCommand("git fetch from file:///srv/r")
 
 NO_USER = "fatal: could not read Username for 'https://h': terminal prompts disabled"
 NO_KEY = "git@h: Permission denied (publickey)."
@@ -41,15 +41,17 @@ HTTP_403 = "fatal: unable to access 'https://h/r/': The requested URL returned e
                      "this account", id="forbidden"),
     ],
 )  # fmt: skip
-def test_who_is_at_the_door(said: str, story: Story, kind: type[GetModulesError], message: str, hint: str) -> None:
-    error = failure(said, story)
+def test_who_is_at_the_door(
+    said: str, story: FailedCommand, kind: type[GetModulesError], message: str, hint: str
+) -> None:
+    error = git_error(said, story)
     assert type(error) is kind, error
     assert message in error.message
     assert hint in (error.hint or "")
 
 
 def test_whoever_gave_a_key_is_not_told_to_give_one() -> None:
-    assert "brings one" not in (failure(NO_KEY, SSH._replace(offered=SSHKEY)).hint or "")
+    assert "brings one" not in (git_error(NO_KEY, SSH._replace(offered=SSHKEY)).hint or "")
 
 
 DUBIOUS = "fatal: detected dubious ownership in repository at '{}'\nTo add an exception for this directory, call:"
@@ -67,7 +69,7 @@ DUBIOUS = "fatal: detected dubious ownership in repository at '{}'\nTo add an ex
     ],
 )
 def test_the_directory_to_trust_is_named_as_a_shell_reads_it(said: str, told: str) -> None:
-    here, there = failure(said, FILE), failure(said, SSH)
+    here, there = git_error(said, FILE), git_error(said, SSH)
     assert type(here) is ConfigError
     assert (here.hint or "").endswith(told)
     assert type(there) is NetworkError, "it is the server's git that said so"
@@ -76,7 +78,7 @@ def test_the_directory_to_trust_is_named_as_a_shell_reads_it(said: str, told: st
 
 
 def test_only_what_is_slow_is_helped_by_time() -> None:
-    slow = failure("fatal: unable to access 'https://h/r/': Operation too slow. Less than 1024 bytes/sec", WEB)
+    slow = git_error("fatal: unable to access 'https://h/r/': Operation too slow. Less than 1024 bytes/sec", WEB)
     assert slow.code == "network/timeout"
     assert "--limit seconds" in (slow.hint or "")
 
@@ -92,7 +94,7 @@ def test_only_what_is_slow_is_helped_by_time() -> None:
     ],
 )
 def test_silence_is_about_the_network(said: str) -> None:
-    error = failure(said, WEB)
+    error = git_error(said, WEB)
     assert error.code == "network/timeout", error
     assert "firewall" in (error.hint or "")
     assert "--limit" not in (error.hint or "")

@@ -11,7 +11,7 @@ import pytest
 from getmodules import CorruptArchiveError, LimitExceededError, Limits, NotFoundError
 from getmodules.addresses.url import check_url
 from getmodules.getters.git.connection import Connection, connected
-from getmodules.getters.git.fetch import Aim, Budget, Fetcher
+from getmodules.getters.git.fetch import Budget, Fetcher, WantedCommit
 from getmodules.getters.git.objects import Objects
 from getmodules.getters.git.process import Done
 from getmodules.getters.git.refs import Refs
@@ -56,10 +56,10 @@ def test_one_commit(repository: Repository, fetcher: Fetcher, tmp_path: Path) ->
     first = repository.commit_files(FILES)
     second = repository.commit_files({"main.tf": b"# 2\n"}, first)
     store = a_store(tmp_path)
-    assert fetcher.by_commit(store, Aim(second))
+    assert fetcher.by_commit(store, WantedCommit(second))
     assert store.is_complete(second)
     assert kinds(store, second, first) == ["commit", "missing"]
-    assert fetcher.by_commit(store, Aim(first))  # beside the other one
+    assert fetcher.by_commit(store, WantedCommit(first))  # beside the other one
     assert kinds(store, second, first) == ["commit", "commit"]
 
 
@@ -67,17 +67,19 @@ def test_depth(repository: Repository, fetcher: Fetcher, tmp_path: Path) -> None
     first = repository.commit_files(FILES)
     second = repository.commit_files({"main.tf": b"# 2\n"}, first)
     store = a_store(tmp_path)
-    assert fetcher.by_commit(store, Aim(second, depth=2))
+    assert fetcher.by_commit(store, WantedCommit(second, depth=2))
     assert kinds(store, second, first) == ["commit", "commit"]
 
 
 def test_no_such_commit(repository: Repository, fetcher: Fetcher, tmp_path: Path) -> None:
     repository.commit_files(FILES)
     store = a_store(tmp_path)
-    refusal(NotFoundError, "not-found", fetcher.by_commit, store, Aim("12" * 20))
+    refusal(NotFoundError, "not-found", fetcher.by_commit, store, WantedCommit("12" * 20))
     assert not store.is_complete("12" * 20)
-    refusal(CorruptArchiveError, "corrupt-archive", fetcher.by_commit, store, Aim("12" * 20, "refs/heads/main"))
-    refusal(NotFoundError, "not-found", fetcher.history, a_store(tmp_path, Extent.HISTORY), Aim("12" * 20))
+    refusal(
+        CorruptArchiveError, "corrupt-archive", fetcher.by_commit, store, WantedCommit("12" * 20, "refs/heads/main")
+    )
+    refusal(NotFoundError, "not-found", fetcher.history, a_store(tmp_path, Extent.HISTORY), WantedCommit("12" * 20))
 
 
 def test_the_history(repository: Repository, fetcher: Fetcher, tmp_path: Path) -> None:
@@ -87,10 +89,10 @@ def test_the_history(repository: Repository, fetcher: Fetcher, tmp_path: Path) -
     custom = (repository.path / "refs" / "custom" / "x").read_text(encoding="ascii").strip()
     (repository.path / "refs" / "heads" / "gone").unlink()
     store = a_store(tmp_path, Extent.HISTORY)
-    fetcher.history(store, Aim(first))
+    fetcher.history(store, WantedCommit(first))
     assert store.is_complete(first)
     assert kinds(store, custom) == ["missing"]
-    fetcher.history(store, Aim(custom, "refs/custom/x"))
+    fetcher.history(store, WantedCommit(custom, "refs/custom/x"))
     assert store.is_complete(custom)
 
 
@@ -103,7 +105,7 @@ def test_commits_alone_and_then_single_files(repository: Repository, fetcher: Fe
     fetcher.commits(commits, Refs({"refs/heads/main": commit}, {}), "1234567")
     assert kinds(commits, commit, repository.files(FILES)) == ["commit", "missing"]
     lean = a_store(tmp_path, Extent.LEAN)
-    assert fetcher.by_commit(lean, Aim(commit))
+    assert fetcher.by_commit(lean, WantedCommit(commit))
     assert kinds(lean, commit, repository.files(FILES), blob) == ["commit", "tree", "missing"]
     assert fetcher.blobs(lean, [blob])
     assert kinds(lean, blob, other) == ["blob", "missing"]
@@ -160,7 +162,7 @@ def test_an_id_of_the_other_hash(way: str, algorithm: str, asked: str, words: tu
     with connected(Remote(check_url(f"file://{repository.path}")), git, tmp_path) as connection:
         fetch = getattr(Fetcher(git, connection, Budget(Limits())), way)
         store = a_store(tmp_path, digits=len(asked))
-        error = refusal(NotFoundError, "not-found", fetch, store, Aim(asked))
+        error = refusal(NotFoundError, "not-found", fetch, store, WantedCommit(asked))
     assert all(word in error.message for word in words)
     assert words[1] in (error.hint or "")
 
@@ -177,7 +179,9 @@ def test_how_git_says_that_the_hash_is_another(
     said: str, fetcher: Fetcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Connection, "run", lambda *_, **__: Done(128, b"", said))
-    error = refusal(NotFoundError, "not-found", fetcher.by_commit, a_store(tmp_path), Aim("12" * 20, "refs/heads/main"))
+    error = refusal(
+        NotFoundError, "not-found", fetcher.by_commit, a_store(tmp_path), WantedCommit("12" * 20, "refs/heads/main")
+    )
     assert "sha256" in error.message
 
 
@@ -197,7 +201,9 @@ def test_a_web_page_does_not(tmp_path: Path) -> None:
     ):
         fetcher = Fetcher(git, connection, Budget(Limits()))
         assert not fetcher.speaks_git(a_store(tmp_path), "1" * 40)
-        error = refusal(NotFoundError, "not-found", fetcher.history, a_store(tmp_path, Extent.HISTORY), Aim("12" * 20))
+        error = refusal(
+            NotFoundError, "not-found", fetcher.history, a_store(tmp_path, Extent.HISTORY), WantedCommit("12" * 20)
+        )
     assert "repository" in (error.hint or "")
     assert "nor any other" in error.message
 
@@ -207,7 +213,13 @@ def test_more_than_may_come(repository: Repository, tmp_path: Path) -> None:
     git = a_git(limits=Limits(download_bytes=100_000))
     with connected(Remote(check_url(f"file://{repository.path}")), git, tmp_path) as connection:
         fetcher = Fetcher(git, connection, Budget(git.context.limits))
-        refusal(LimitExceededError, "limit-exceeded/download-bytes", fetcher.by_commit, a_store(tmp_path), Aim(commit))
+        refusal(
+            LimitExceededError,
+            "limit-exceeded/download-bytes",
+            fetcher.by_commit,
+            a_store(tmp_path),
+            WantedCommit(commit),
+        )
 
 
 def test_a_budget_is_of_all_fetches_together(tmp_path: Path) -> None:
@@ -216,8 +228,8 @@ def test_a_budget_is_of_all_fetches_together(tmp_path: Path) -> None:
     for size in (4, 8):
         budget.begin(store)
         pack.write_bytes(bytes(size))
-        assert budget.look(store) == 4
+        assert budget.measure(store) == 4
         budget.end(store)
     budget.begin(store)
     pack.write_bytes(bytes(11))
-    refusal(LimitExceededError, "limit-exceeded/download-bytes", budget.look, store)
+    refusal(LimitExceededError, "limit-exceeded/download-bytes", budget.measure, store)

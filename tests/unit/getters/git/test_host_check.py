@@ -12,7 +12,7 @@ import pytest
 from getmodules import InstallError, NetworkError, UnsafeContentError
 from getmodules.addresses.url import check_url
 from getmodules.api.limits import Deadline
-from getmodules.getters.git.host_check import Reach, reach, too_far_in
+from getmodules.getters.git.host_check import CheckedHost, check_host, too_far_in
 from getmodules.getters.git.remote import Remote
 from getmodules.net.address_check import no_further_in
 from getmodules.net.settings import ClientNetwork, NetSettings
@@ -26,7 +26,7 @@ PROXIED = NetSettings(proxies={"http": "http://127.0.0.1:1", "https": "http://12
 
 def found(
     url: str, tmp_path: Path, *, from_kind: str | None = "", settings: NetSettings | None = None, config: str = ""
-) -> Reach:
+) -> CheckedHost:
     """As when a server in a network of the kind ``from_kind`` has named ``url``; as typed, where that is empty."""
     (tmp_path / ".gitconfig").write_text(config, encoding="ascii")
     more: dict[str, Any] = {"network": ClientNetwork(settings or NetSettings())}
@@ -35,7 +35,7 @@ def found(
     git = a_git(tmp_path, **more)
     environ = {**git.context.environ, "HOME": str(tmp_path)}
     git = a_git(tmp_path, **{**more, "environ": environ})
-    return reach(Remote(check_url(url)), git, tmp_path)
+    return check_host(Remote(check_url(url)), git, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_no_server_may_lead_further_in(url: str, from_kind: str | None, tmp_path
 )
 def test_where_one_may_go(url: str, from_kind: str | None, tmp_path: Path) -> None:
     kind = "public" if "8.8.8.8" in url else "loopback"
-    assert found(url, tmp_path, from_kind=from_kind) == Reach(kind)
+    assert found(url, tmp_path, from_kind=from_kind) == CheckedHost(kind)
 
 
 def test_git_connects_to_what_was_looked_at(tmp_path: Path) -> None:
@@ -81,8 +81,8 @@ def test_git_connects_to_what_was_looked_at(tmp_path: Path) -> None:
 
 def test_a_name_that_nobody_knows(tmp_path: Path) -> None:
     """It might have an address a moment later, when it is git that looks. ssh has names of its own."""
-    assert found("https://nobody.invalid/r", tmp_path) == Reach()
-    assert found("ssh://nobody.invalid/r", tmp_path, from_kind="public") == Reach()
+    assert found("https://nobody.invalid/r", tmp_path) == CheckedHost()
+    assert found("ssh://nobody.invalid/r", tmp_path, from_kind="public") == CheckedHost()
     refusal(NetworkError, "network", found, "https://nobody.invalid/r", tmp_path, from_kind="public")
 
 
@@ -94,16 +94,16 @@ def test_a_name_that_nobody_knows(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_the_users_own_configuration_leads_anywhere(url: str, config: str, tmp_path: Path) -> None:
-    assert found(url, tmp_path, from_kind="public", config=config) == Reach()
+    assert found(url, tmp_path, from_kind="public", config=config) == CheckedHost()
 
 
 def test_a_proxy_that_only_git_can_use(tmp_path: Path) -> None:
     socks = NetSettings(proxies={"https": "socks5h://127.0.0.1:1"})
-    assert found("https://nobody.invalid/r", tmp_path, from_kind="public", settings=socks) == Reach()
+    assert found("https://nobody.invalid/r", tmp_path, from_kind="public", settings=socks) == CheckedHost()
 
 
 def test_behind_a_proxy_names_are_the_proxys(tmp_path: Path) -> None:
-    assert found("https://nobody.invalid/r", tmp_path, from_kind=None, settings=PROXIED) == Reach()
+    assert found("https://nobody.invalid/r", tmp_path, from_kind=None, settings=PROXIED) == CheckedHost()
     for host in ("169.254.169.254", "localhost", "a.localhost", "localhost."):
         url = f"http://{host}/r"
         refusal(UnsafeContentError, "unsafe-content/elsewhere", found, url, tmp_path, from_kind=None, settings=PROXIED)
@@ -128,7 +128,7 @@ def test_a_silent_name_server_is_not_waited_for_for_long(
         threading.Timer(0.2, git.context.cancelled.set).start()
     kind, code = (NetworkError, "network/timeout") if end == "deadline" else (InstallError, "install/cancelled")
     start = time.monotonic()
-    refusal(kind, code, reach, Remote(check_url("https://h.example/r")), git, tmp_path)
+    refusal(kind, code, check_host, Remote(check_url("https://h.example/r")), git, tmp_path)
     assert time.monotonic() - start < 10
     answered.set()
 
@@ -136,7 +136,7 @@ def test_a_silent_name_server_is_not_waited_for_for_long(
 def test_a_rule_that_is_not_followed_opens_nothing(tmp_path: Path) -> None:
     """A login that stands in the address is not replaced by a rule, so a rule is no reason to go there either."""
     rule = f'[url "http://elsewhere.example/"]\n\tinsteadOf = http://{RESERVED}/\n'
-    assert found(f"http://{RESERVED}/r", tmp_path, from_kind="public", config=rule) == Reach()
+    assert found(f"http://{RESERVED}/r", tmp_path, from_kind="public", config=rule) == CheckedHost()
     code = "unsafe-content/elsewhere"
     url = f"http://u:p@{RESERVED}/r"
     refusal(UnsafeContentError, code, found, url, tmp_path, from_kind="public", config=rule)

@@ -7,8 +7,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from getmodules.getters.git.errors import Story, failure
-from getmodules.getters.git.messages import detail, hear
+from getmodules.getters.git.errors import FailedCommand, git_error
+from getmodules.getters.git.messages import detail, parse_messages
 
 WHAT = "git fetch from ssh://git@h/acme/vpc.git"
 #: git ends with this over ssh, whatever it was.
@@ -45,7 +45,7 @@ WHO = {
 
 @pytest.mark.parametrize(("said", "here"), WHO.values(), ids=WHO)
 def test_who_said_it(said: str, here: str) -> None:
-    assert hear(said, WHAT).here == here
+    assert parse_messages(said, WHAT).here == here
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_who_said_it(said: str, here: str) -> None:
     ],
 )
 def test_the_program_that_is_missing(said: str, program: str | None) -> None:
-    assert hear(said + END, WHAT).missing == program
+    assert parse_messages(said + END, WHAT).missing == program
 
 
 # --------------------------------------------------------------------------------------------- names
@@ -110,8 +110,8 @@ NAMED = {
 def test_a_repositorys_name_says_nothing(url: str, said: str, code: str, name: str) -> None:
     url = url.format(name)
     path = "/" + unquote(url).rstrip("/").split("/", 3)[3]
-    story = Story(f"git ls-remote of {url}", None, "TOKEN" if url.startswith("http") else None)
-    error = failure(said.format(url=url, path=path, name=path.lstrip("/")), story)
+    story = FailedCommand(f"git ls-remote of {url}", None, "TOKEN" if url.startswith("http") else None)
+    error = git_error(said.format(url=url, path=path, name=path.lstrip("/")), story)
     assert error.code == code, error
     assert url in error.message
 
@@ -132,14 +132,14 @@ def test_a_repositorys_name_says_nothing(url: str, said: str, code: str, name: s
     ],
 )
 def test_a_hosts_name_says_nothing(scheme: str, said: str, host: str) -> None:
-    error = failure(said.replace("{}", host), Story(f"git ls-remote of {scheme}://{host}/r"))
+    error = git_error(said.replace("{}", host), FailedCommand(f"git ls-remote of {scheme}://{host}/r"))
     assert error.code == "network", error
 
 
 @pytest.mark.parametrize("user", ["certificate", "timeout", "self-signed"])
 def test_a_users_name_says_nothing(user: str) -> None:
     said = f"{user}@h: Permission denied (publickey)." + END
-    assert failure(said, Story(f"git ls-remote of ssh://{user}@h/r")).code == "authentication"
+    assert git_error(said, FailedCommand(f"git ls-remote of ssh://{user}@h/r")).code == "authentication"
 
 
 # --------------------------------------------------------------------------------------------- servers
@@ -174,7 +174,7 @@ CHANNELS = {
 def test_a_server_does_not_talk_us_into_errors_of_this_machine(words: str, said: str, code: str) -> None:
     if said.startswith(("{}", "\n{}")) and words.startswith("Connection "):
         words = f"The {words}"  # over ssh nobody can tell who says a whole line
-    assert failure(said.replace("{}", words), Story(WHAT)).code == code
+    assert git_error(said.replace("{}", words), FailedCommand(WHAT)).code == code
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_odd_text_is_looked_through_in_no_time(line: str) -> None:
     """What a server sends is bounded, and must not be able to keep us busy."""
     began = time.process_time()
     for beginning in ("", "fatal: ", "remote: "):
-        failure(beginning + line + END, Story(WHAT))
+        git_error(beginning + line + END, FailedCommand(WHAT))
     assert time.process_time() - began < 5
 
 

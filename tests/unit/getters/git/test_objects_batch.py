@@ -122,7 +122,7 @@ def test_what_has_arrived_is_taken_at_once(arrived: str, expected: bytes | None,
     batch = opened()
     batch._buffer = b"before" + arrived.encode()
     batch._at = len(b"before")
-    assert batch.at_hand(NAME, "blob") == expected
+    assert batch.next_buffered(NAME, "blob") == expected
     read = f"{NAME} blob 4\ngood\n" if expected else ""
     assert batch._at == len(b"before" + read.encode())  # what is not taken is left for the careful way
 

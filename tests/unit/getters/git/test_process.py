@@ -14,7 +14,7 @@ import pytest
 from getmodules import InstallError, LimitExceededError, Limits, NetworkError
 from getmodules.api.limits import Deadline
 from getmodules.getters.git import process as under_test
-from getmodules.getters.git.process import Patience, collect
+from getmodules.getters.git.process import ProcessLimits, collect
 from tests.support.contexts import a_context
 from tests.support.refusals import refusal
 from tests.support.waiting import is_alive, wait_until
@@ -42,7 +42,7 @@ def start() -> Iterator[Start]:
 def test_all_that_it_says(start: Start) -> None:
     heard: list[str] = []
     done = collect(start("cat; echo one >&2; printf 'a\\rb\\rlast' >&2; exit 3", talks=True), a_context(), given=b"in",
-                   hear=heard.append)  # fmt: skip
+                   on_line=heard.append)  # fmt: skip
     assert done == (3, b"in", "one\na\nb\nlast\n")
     assert heard == ["one", "a", "b", "last"]
 
@@ -73,13 +73,13 @@ def test_who_cancels_does_not_wait(start: Start) -> None:
 
 
 def test_silence(start: Start) -> None:
-    patience = Patience(int, 0.3)
-    refusal(NetworkError, "network/timeout", collect, start("sleep 1000"), a_context(), patience=patience)
+    limits = ProcessLimits(int, 0.3)
+    refusal(NetworkError, "network/timeout", collect, start("sleep 1000"), a_context(), limits=limits)
 
 
 def test_what_grows_is_not_silent(start: Start) -> None:
     grown = iter(range(10**9))
-    done = collect(start("sleep 1"), a_context(), patience=Patience(lambda: next(grown), 0.5))
+    done = collect(start("sleep 1"), a_context(), limits=ProcessLimits(lambda: next(grown), 0.5))
     assert done.code == 0
 
 
@@ -87,20 +87,20 @@ def test_who_looks_may_end_it(start: Start) -> None:
     def look() -> int:
         raise Limits().exceeded("download_bytes", "what git fetches")
 
-    patience = Patience(look, 60)
+    limits = ProcessLimits(look, 60)
     refusal(
         LimitExceededError,
         "limit-exceeded/download-bytes",
         collect,
         start("sleep 1000"),
         a_context(),
-        patience=patience,
+        limits=limits,
     )
 
 
 def test_a_last_look_after_the_end(start: Start) -> None:
     looks = []
-    collect(start("exit 0"), a_context(), patience=Patience(lambda: looks.append(1) or 0, 60))
+    collect(start("exit 0"), a_context(), limits=ProcessLimits(lambda: looks.append(1) or 0, 60))
     assert looks
 
 
@@ -117,7 +117,7 @@ def test_output_that_a_child_keeps_open_is_not_waited_for(start: Start, tmp_path
 
 
 def test_an_error_while_listening_ends_it(start: Start) -> None:
-    def hear(line: str) -> None:
+    def on_line(line: str) -> None:
         raise InstallError("cancelled", part="cancelled")
 
-    refusal(InstallError, "install/cancelled", collect, start("echo x >&2; sleep 1000"), a_context(), hear=hear)
+    refusal(InstallError, "install/cancelled", collect, start("echo x >&2; sleep 1000"), a_context(), on_line=on_line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from getmodules.api.ports import Progress
-from getmodules.getters.git.process import Receiving
+from getmodules.getters.git.process import FetchProgress
 from tests.support.contexts import a_context
 
 
@@ -20,9 +20,9 @@ class Seen(Progress):
 def heard(*lines: str) -> list[int]:
     seen = Seen()
     more: dict[str, Any] = {"progress": seen}
-    receiving = Receiving(a_context(**more))
+    receiving = FetchProgress(a_context(**more))
     for line in lines:
-        receiving.hear(line)
+        receiving.read_line(line)
     return seen.amounts
 
 

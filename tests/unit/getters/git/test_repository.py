@@ -10,10 +10,10 @@ import pytest
 from getmodules import Kind, LimitExceededError, NotFoundError, UnsafeContentError
 from getmodules.addresses.url import check_url
 from getmodules.getters.git import repository as under_test
-from getmodules.getters.git.fetch import Aim, Budget
+from getmodules.getters.git.fetch import Budget, WantedCommit
 from getmodules.getters.git.remote import Remote
-from getmodules.getters.git.repository import Package, RepositoryMembers, Tools
-from getmodules.getters.git.tree import Selection
+from getmodules.getters.git.repository import RepositoryMembers, RepositoryPackage, Tools
+from getmodules.getters.git.tree import PathSelection
 from tests.support.fakes import Notices
 from tests.support.gitrepos import Gitlink, Link, Program, Repository, lfs_pointer, modules
 from tests.support.gitstores import a_git
@@ -34,7 +34,7 @@ class Place:
         git = a_git(self.top / "workshop", **more)
         tools = Tools(git, Budget(git.context.limits), with_submodules)
         remote = Remote(check_url(f"file://{self.top}/a.git"))
-        package = Package(remote, Aim(commit), Selection.of(subdirs or ("",)), tools)
+        package = RepositoryPackage(remote, WantedCommit(commit), PathSelection.of(subdirs or ("",)), tools)
         package.open()
         return RepositoryMembers(package, tools)
 

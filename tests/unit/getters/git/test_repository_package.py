@@ -11,12 +11,12 @@ import pytest
 
 from getmodules import CorruptArchiveError, InstallError, NotFoundError
 from getmodules.addresses.url import check_url
-from getmodules.getters.git.fetch import Aim, Budget, Fetcher
+from getmodules.getters.git.fetch import Budget, Fetcher, WantedCommit
 from getmodules.getters.git.objects import Objects
 from getmodules.getters.git.remote import Remote
-from getmodules.getters.git.repository import Package, Tools
+from getmodules.getters.git.repository import RepositoryPackage, Tools
 from getmodules.getters.git.store import Store
-from getmodules.getters.git.tree import Selection
+from getmodules.getters.git.tree import PathSelection
 from tests.support.gitrepos import Gitlink, Repository
 from tests.support.gitstores import a_git
 from tests.support.refusals import refusal
@@ -31,11 +31,11 @@ def repository(tmp_path: Path) -> Repository:
 
 
 @contextmanager
-def opened(repository: Repository, commit: str, *subdirs: str, **more: Any) -> Iterator[Package]:
+def opened(repository: Repository, commit: str, *subdirs: str, **more: Any) -> Iterator[RepositoryPackage]:
     git = a_git(repository.path.parent / "workshop", **more)
     remote = Remote(check_url(f"file://{repository.path}"))
     tools = Tools(git, Budget(git.context.limits), with_submodules=True)
-    package = Package(remote, Aim(commit), Selection.of(subdirs or ("",)), tools)
+    package = RepositoryPackage(remote, WantedCommit(commit), PathSelection.of(subdirs or ("",)), tools)
     package.open()
     try:
         yield package
@@ -43,7 +43,7 @@ def opened(repository: Repository, commit: str, *subdirs: str, **more: Any) -> I
         package.close()
 
 
-def contents(package: Package) -> dict[str, bytes]:
+def contents(package: RepositoryPackage) -> dict[str, bytes]:
     files = [entry for entry in package.entries if entry.wanted and entry.mode != 0o040000]
     return {entry.path: b"".join(content.chunks) for entry, content in zip(files, package.contents(files), strict=True)}
 
@@ -117,11 +117,11 @@ def test_where_there_is_no_space_another_workshop_is_asked_for(
     commit = repository.commit_files(FILES)
     fetch, failed = Fetcher.by_commit, list[InstallError]()
 
-    def by_commit(self: Fetcher, store: Store, aim: Aim) -> bool:
+    def by_commit(self: Fetcher, store: Store, wanted: WantedCommit) -> bool:
         if not failed:
             failed.append(InstallError("it cannot be written", part=part))
             raise failed[0]
-        return fetch(self, store, aim)
+        return fetch(self, store, wanted)
 
     monkeypatch.setattr(Fetcher, "by_commit", by_commit)
     for room in rooms:
@@ -192,4 +192,8 @@ def test_the_workshop_is_free_again_after_a_failure(repository: Repository) -> N
     tools = Tools(git, Budget(git.context.limits), with_submodules=True)
     remote = Remote(check_url(f"file://{repository.path}"))
     for _ in range(2):  # a second one would wait for ever
-        refusal(NotFoundError, "not-found", Package(remote, Aim("12" * 20), Selection(("",)), tools).open)
+        refusal(
+            NotFoundError,
+            "not-found",
+            RepositoryPackage(remote, WantedCommit("12" * 20), PathSelection(("",)), tools).open,
+        )

@@ -11,7 +11,7 @@ from getmodules.addresses.url import check_url
 from getmodules.getters.git.environment import REMOTE, environment
 from getmodules.getters.git.process import Git
 from getmodules.getters.git.remote import Remote
-from getmodules.getters.git.rewriting import leads_to_ssh, place_settings, rewritten, with_own_login
+from getmodules.getters.git.rewriting import leads_to_ssh, remote_url_settings, rewritten, with_own_login
 from tests.support.gitstores import a_git
 
 RULE = '[url "{}"]\n\tinsteadOf = https://h/\n'
@@ -95,7 +95,9 @@ def test_a_login_that_a_rule_brings(place: str, location: str | None, userinfo: 
 @pytest.mark.parametrize("rule", ["https://h/", "https://h/r", "https://h/r/x"])
 def test_no_rule_leads_away_from_what_is_to_stay(rule: str, tmp_path: Path) -> None:
     git = a_git_with(f'[url "https://u:pw@evil/"]\n\tinsteadOf = {rule}\n', tmp_path)
-    environ = environment(git.context.environ, tmp_path, settings=place_settings(Remote(check_url("https://u@h/r"))))
+    environ = environment(
+        git.context.environ, tmp_path, settings=remote_url_settings(Remote(check_url("https://u@h/r")))
+    )
     assert git.run(["ls-remote", "--get-url", REMOTE], environ).output == b"https://h/r\n"
 
 

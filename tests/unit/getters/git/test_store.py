@@ -37,11 +37,11 @@ def test_kinds_and_algorithms_are_kept_apart(tmp_path: Path) -> None:
 
 
 def test_what_is_complete_stays_so(tmp_path: Path) -> None:
-    a_store(tmp_path).complete(ID, "public")
+    a_store(tmp_path).mark_complete(ID, "public")
     assert a_store(tmp_path).is_complete(ID)
-    assert a_store(tmp_path).came_from(ID) == "public"
-    a_store(tmp_path).complete(ID, None)
-    assert a_store(tmp_path).came_from(ID) is None
+    assert a_store(tmp_path).network_kind(ID) == "public"
+    a_store(tmp_path).mark_complete(ID, None)
+    assert a_store(tmp_path).network_kind(ID) is None
 
 
 def test_a_filtered_one_fetches_nothing_while_it_is_read(tmp_path: Path) -> None:
@@ -129,13 +129,13 @@ def test_nothing_in_it_leads_out_or_hangs(name: str, kind: str, tmp_path: Path) 
         (outside / each).write_text("precious", encoding="ascii")
     before = snapshot(outside)
     store = a_store(tmp_path)
-    store.complete(ID, "public")
+    store.mark_complete(ID, "public")
     target = outside / "keep" if name in _FILES else outside
     _put(store.path / name, kind, target)
     store.prepare()
     store.for_fetching()
-    store.complete(ID, "private")
-    assert store.came_from(ID) == "private"
+    store.mark_complete(ID, "private")
+    assert store.network_kind(ID) == "private"
     assert snapshot(outside) == before
     for path in store.path.rglob("*"):
         assert not path.is_symlink()
@@ -144,7 +144,7 @@ def test_nothing_in_it_leads_out_or_hangs(name: str, kind: str, tmp_path: Path) 
 
 def test_a_sound_one_keeps_what_it_has(tmp_path: Path) -> None:
     store = a_store(tmp_path)
-    store.complete(ID, "public")
+    store.mark_complete(ID, "public")
     for name in ("refs/getmodules/heads/a/b", "packed-refs", "shallow", "FETCH_HEAD", "objects/ab/cd"):
         path = store.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -156,7 +156,7 @@ def test_a_sound_one_keeps_what_it_has(tmp_path: Path) -> None:
 
 def test_wiped(tmp_path: Path) -> None:
     store = a_store(tmp_path)
-    store.complete(ID, "public")
+    store.mark_complete(ID, "public")
     (store.path / "objects" / "pack" / "pack-x.pack").write_bytes(b"12345")
     assert store.bytes() == 5
     store.wipe()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from getmodules import LimitExceededError, Limits
-from getmodules.getters.git.tree import Entry, Selection, Walk
+from getmodules.getters.git.tree import PathSelection, RepositoryEntry, Walk
 from tests.support.refusals import refusal
 
 FILE_ID = "f" * 40
@@ -38,8 +38,8 @@ def directory(letter: str) -> tuple[str, str]:
     return ("40000", letter * 40)
 
 
-def walk(trees: Trees, *subdirs: str, limits: Limits | None = None) -> list[Entry]:
-    selection = Selection.of(subdirs or ("",))
+def walk(trees: Trees, *subdirs: str, limits: Limits | None = None) -> list[RepositoryEntry]:
+    selection = PathSelection.of(subdirs or ("",))
     return list(Walk(limits or Limits(), selection, 20, lambda: None).run("a" * 40, trees))
 
 
@@ -78,12 +78,12 @@ def test_a_glob_counts_from_its_first_wildcard() -> None:
 
 
 def test_a_selection_within_a_submodule() -> None:
-    selection = Selection.of(["lib/deep/er", "else"])
+    selection = PathSelection.of(["lib/deep/er", "else"])
     assert selection.leads_to("lib")
     assert selection.leads_to("lib/deep")
     assert not selection.leads_to("li")
-    assert selection.within("lib") == Selection(("deep/er",))
-    assert selection.within("else/where") == Selection(("",))
+    assert selection.relative_to("lib") == PathSelection(("deep/er",))
+    assert selection.relative_to("else/where") == PathSelection(("",))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from getmodules import Credential, Origin, Secret
 from getmodules.addresses.url import check_url
-from getmodules.getters.http.source import Access, access_to, secret_arguments
+from getmodules.getters.http.source import WebAccess, access_to, secret_arguments
 from getmodules.net.settings import NetSettings
 from tests.support.contexts import a_context
 
@@ -24,7 +24,7 @@ def basic(user: str, password: str) -> str:
 
 def access(
     url: str = URL, *, headers: dict[str, dict[str, str]] | None = None, netrc: Path | None = None, **more: Any
-) -> Access:
+) -> WebAccess:
     table = {host: {name: Secret(value) for name, value in each.items()} for host, each in (headers or {}).items()}
     environ = {"HOME": str(netrc)} if netrc else {}
     return access_to(check_url(url), (), a_context(environ=environ, **more), NetSettings(headers=table))

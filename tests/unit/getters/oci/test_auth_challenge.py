@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from getmodules.getters.oci.auth import Challenge, choose, parse
+from getmodules.getters.oci.auth import Challenge, choose_challenge, parse_challenges
 
 BEARER = {"realm": "https://auth.example/token", "service": "registry.example", "scope": "repository:a/b:pull,push"}
 
@@ -46,11 +46,11 @@ BEARER = {"realm": "https://auth.example/token", "service": "registry.example", 
     ],
 )
 def test_a_header(header: str, expected: list[tuple[str, dict[str, str]]]) -> None:
-    assert [(each.scheme, each.parameters) for each in parse(header)] == expected
+    assert [(each.scheme, each.parameters) for each in parse_challenges(header)] == expected
 
 
 def test_what_is_too_long_is_cut() -> None:
-    (found,) = parse('Basic realm="x", padding=' + "y" * 100_000)
+    (found,) = parse_challenges('Basic realm="x", padding=' + "y" * 100_000)
     assert found.parameters["realm"] == "x"
     assert len(found.parameters["padding"]) < 5_000
 
@@ -58,7 +58,7 @@ def test_what_is_too_long_is_cut() -> None:
 @pytest.mark.parametrize("unit", ['"', "\\", ",", " ", "a ", "a=", 'a="', 'a="\\', "Bearer ", ", ,"])
 def test_no_header_takes_long(unit: str) -> None:
     began = time.monotonic()
-    parse("Bearer " + unit * (100_000 // len(unit)))
+    parse_challenges("Bearer " + unit * (100_000 // len(unit)))
     assert time.monotonic() - began < 1
 
 
@@ -73,10 +73,10 @@ def test_no_header_takes_long(unit: str) -> None:
     ],
 )
 def test_which_one_is_answered(schemes: tuple[str, ...], chosen: str | None) -> None:
-    found: Any = choose(tuple(Challenge(scheme, {}) for scheme in schemes))
+    found: Any = choose_challenge(tuple(Challenge(scheme, {}) for scheme in schemes))
     assert (found.scheme if found else None) == chosen
 
 
 def test_of_two_of_a_kind_the_first_is_answered() -> None:
     first = Challenge("bearer", {"realm": "1"})
-    assert choose((first, Challenge("bearer", {"realm": "2"}))) is first
+    assert choose_challenge((first, Challenge("bearer", {"realm": "2"}))) is first

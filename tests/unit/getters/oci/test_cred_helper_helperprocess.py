@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from getmodules.errors import AuthenticationError
-from getmodules.getters.oci.cred_helper import OUTPUT_BYTES, Answer, run_helper
+from getmodules.getters.oci.cred_helper import OUTPUT_BYTES, HelperAnswer, run_helper
 from tests.support.credhelpers import Helpers
 from tests.support.waiting import is_alive, wait_until
 
@@ -21,7 +21,7 @@ def helpers(tmp_path: Path) -> Helpers:
     return Helpers(tmp_path)
 
 
-def run(helpers: Helpers, body: str, given: bytes = b"ghcr.io", seconds: float = 20, **environ: str) -> Answer:
+def run(helpers: Helpers, body: str, given: bytes = b"ghcr.io", seconds: float = 20, **environ: str) -> HelperAnswer:
     program = helpers.script("x", body)
     return run_helper((str(program), "get"), given, {"PATH": helpers.path, **environ}, seconds=seconds)
 
@@ -29,21 +29,23 @@ def run(helpers: Helpers, body: str, given: bytes = b"ghcr.io", seconds: float =
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        pytest.param('printf "%s:" "$1"; cat', Answer(0, b"get:ghcr.io", b""), id="verb-and-input"),
-        pytest.param("cat >/dev/null; echo no >&2; exit 3", Answer(3, b"", b"no\n"), id="complaint"),
-        pytest.param("exit 0", Answer(0, b"", b""), id="ignores-its-input"),
-        pytest.param("exec <&- >&- 2>&-; sleep 0.3; exit 4", Answer(4, b"", b""), id="closes-everything-early"),
-        pytest.param('cat >/dev/null; printf "%s" "$HOME"', Answer(0, b"/a home", b""), id="the-given-environment"),
-        pytest.param("kill -9 $$", Answer(-9, b"", b""), id="killed"),
+        pytest.param('printf "%s:" "$1"; cat', HelperAnswer(0, b"get:ghcr.io", b""), id="verb-and-input"),
+        pytest.param("cat >/dev/null; echo no >&2; exit 3", HelperAnswer(3, b"", b"no\n"), id="complaint"),
+        pytest.param("exit 0", HelperAnswer(0, b"", b""), id="ignores-its-input"),
+        pytest.param("exec <&- >&- 2>&-; sleep 0.3; exit 4", HelperAnswer(4, b"", b""), id="closes-everything-early"),
+        pytest.param(
+            'cat >/dev/null; printf "%s" "$HOME"', HelperAnswer(0, b"/a home", b""), id="the-given-environment"
+        ),
+        pytest.param("kill -9 $$", HelperAnswer(-9, b"", b""), id="killed"),
     ],
 )
-def test_an_answer(helpers: Helpers, body: str, expected: Answer) -> None:
+def test_an_answer(helpers: Helpers, body: str, expected: HelperAnswer) -> None:
     assert run(helpers, body, HOME="/a home") == expected
 
 
 def test_as_much_as_is_allowed_goes_both_ways(helpers: Helpers) -> None:
     given = b"x" * OUTPUT_BYTES
-    assert run(helpers, "cat", given) == Answer(0, given, b"")
+    assert run(helpers, "cat", given) == HelperAnswer(0, given, b"")
 
 
 def test_much_input_for_a_helper_that_does_not_read(helpers: Helpers) -> None:
@@ -78,7 +80,7 @@ def test_an_agent_that_stays_behind_does_not_delay_the_answer(helpers: Helpers) 
     began = time.monotonic()
     body = f"sleep 60 & echo $! >{helpers.directory}/child; echo '{{}}'"
     try:
-        assert run(helpers, body) == Answer(0, b"{}\n", b"")
+        assert run(helpers, body) == HelperAnswer(0, b"{}\n", b"")
         assert time.monotonic() - began < 10
     finally:
         os.kill(int((helpers.directory / "child").read_text()), 9)

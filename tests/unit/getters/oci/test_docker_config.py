@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from getmodules.errors import AuthenticationError, ConfigError, ToolMissingError
-from getmodules.getters.oci.cred_helper import Answer, Run, run_helper
+from getmodules.getters.oci.cred_helper import HelperAnswer, Run, run_helper
 from getmodules.getters.oci.docker_config import KEEP_SECONDS, DockerCredentials
 from tests.support.credhelpers import Helpers, auth_entry
 from tests.support.processes import become_ordinary, run
@@ -359,9 +359,9 @@ def test_many_threads_ask_a_helper_once(machine: Machine) -> None:
     calls: list[tuple[Sequence[str], bytes]] = []
     together = threading.Barrier(8)
 
-    def answer(command: Sequence[str], given: bytes, environ: Mapping[str, str]) -> Answer:
+    def answer(command: Sequence[str], given: bytes, environ: Mapping[str, str]) -> HelperAnswer:
         calls.append((command[1:], given))
-        return Answer(0, b'{"Username": "ann", "Secret": "pw"}', b"")
+        return HelperAnswer(0, b'{"Username": "ann", "Secret": "pw"}', b"")
 
     credentials = machine.credentials(run=answer)
 

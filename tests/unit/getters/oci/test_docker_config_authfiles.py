@@ -81,7 +81,7 @@ def test_places(environ: dict[str, str], named: str | None, expected: list[str])
 
 @linux
 def test_without_a_runtime_directory_the_one_of_podman_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(authfiles, "RUN", tmp_path)
+    monkeypatch.setattr(authfiles, "CONTAINERS_RUN_DIRECTORY", tmp_path)
     place = tmp_path / str(os.geteuid()) / "auth.json"
     assert auth_files({}) == ()
     place.parent.mkdir()
@@ -92,7 +92,7 @@ def test_without_a_runtime_directory_the_one_of_podman_counts(tmp_path: Path, mo
 
 @linux
 def test_what_somebody_else_has_put_there_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(authfiles, "RUN", tmp_path)
+    monkeypatch.setattr(authfiles, "CONTAINERS_RUN_DIRECTORY", tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 12_345)
     (tmp_path / "12345").mkdir()
     (tmp_path / "12345" / "auth.json").write_text("{}")

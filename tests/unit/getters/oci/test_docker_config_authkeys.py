@@ -5,10 +5,10 @@ import pytest
 from getmodules.getters.oci.docker_config import (
     AuthKey,
     canonical_host,
+    key_paths,
     key_to_write,
     names_in_helpers,
     parse_key,
-    scopes,
 )
 
 
@@ -53,7 +53,7 @@ def test_parse_key(text: str, host: str, path: str) -> None:
     ],
 )
 def test_scopes(host: str, repository: str, expected: list[str]) -> None:
-    assert scopes(host, repository) == expected
+    assert key_paths(host, repository) == expected
 
 
 def test_every_spelling_that_is_written_or_asked_for_leads_back() -> None:

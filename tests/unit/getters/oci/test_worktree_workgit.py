@@ -185,7 +185,7 @@ def test_what_is_mounted_into_a_work_tree_is_a_part_of_it(tmp_path: Path) -> Non
     program.write_text('#!/bin/sh\nif [ "$GIT_DISCOVERY_ACROSS_FILESYSTEM" = 1 ]; then echo true; fi\n')
     program.chmod(0o755)
     context, _ = context_with(tmp_path, environ={"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"})
-    assert workgit.Git.of(tmp_path, context) is not None
+    assert workgit.WorktreeGit.of(tmp_path, context) is not None
 
 
 @needs_git
