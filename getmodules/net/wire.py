@@ -250,6 +250,7 @@ class Wire:
             check_address = None
         watch = Watch(context, self.settings)
         self._local.watch, self._local.check_address = watch, check_address
+        self._local.address = None  # where no connection says it: a test's ``responses`` makes none
         self._guardian.add(watch)
         try:
             sent = body if body is None or isinstance(body, bytes) else WatchedBody(body, watch)
