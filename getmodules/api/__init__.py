@@ -4,7 +4,7 @@
 
     from getmodules.api import Blob, Context, Pin, Want, hookimpl
 
-Every name of the reference pages *Ports and values* and *Hooks* is here. Its module is imported when the name is first
+Every name that the reference shows as ``getmodules.api.…`` is here. Its module is imported when the name is first
 used, so that importing this package costs next to nothing.
 """
 
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
         PackageAddress as PackageAddress,
         SourceAddress as SourceAddress,
     )
+    from getmodules.addresses.versions import (
+        Constraint as Constraint,
+        Operator as Operator,
+        Term as Term,
+        Version as Version,
+    )
     from getmodules.api.hookspecs import (
         getmodules_credentials as getmodules_credentials,
         getmodules_detectors as getmodules_detectors,
@@ -29,6 +35,10 @@ if TYPE_CHECKING:
         getmodules_unpackers as getmodules_unpackers,
         getmodules_verifiers as getmodules_verifiers,
         hookimpl as hookimpl,
+    )
+    from getmodules.api.http import (
+        HttpAnswer as HttpAnswer,
+        HttpSession as HttpSession,
     )
     from getmodules.api.limits import (
         Deadline as Deadline,
@@ -84,6 +94,7 @@ _HOME_OF = {
     "Argument": "getmodules.addresses.types",
     "Arguments": "getmodules.addresses.types",
     "Blob": "getmodules.api.model",
+    "Constraint": "getmodules.addresses.versions",
     "Context": "getmodules.api.ports",
     "Credential": "getmodules.api.ports",
     "Credentials": "getmodules.api.ports",
@@ -105,6 +116,8 @@ _HOME_OF = {
     "getmodules_verifiers": "getmodules.api.hookspecs",
     "Getter": "getmodules.api.ports",
     "hookimpl": "getmodules.api.hookspecs",
+    "HttpAnswer": "getmodules.api.http",
+    "HttpSession": "getmodules.api.http",
     "Installed": "getmodules.api.model",
     "Kind": "getmodules.api.model",
     "Layers": "getmodules.api.model",
@@ -117,6 +130,7 @@ _HOME_OF = {
     "ModuleAddress": "getmodules.addresses.types",
     "Network": "getmodules.api.ports",
     "NoNetwork": "getmodules.api.ports",
+    "Operator": "getmodules.addresses.versions",
     "Origin": "getmodules.api.ports",
     "PackageAddress": "getmodules.addresses.types",
     "Phase": "getmodules.api.ports",
@@ -129,10 +143,12 @@ _HOME_OF = {
     "Shape": "getmodules.api.model",
     "Shorthand": "getmodules.api.ports",
     "SourceAddress": "getmodules.addresses.types",
+    "Term": "getmodules.addresses.versions",
     "Tree": "getmodules.api.model",
     "Unchanged": "getmodules.api.model",
     "Unpacker": "getmodules.api.ports",
     "Verifier": "getmodules.api.ports",
+    "Version": "getmodules.addresses.versions",
     "Want": "getmodules.api.model",
 }
 
@@ -141,6 +157,7 @@ __all__ = [
     "Argument",
     "Arguments",
     "Blob",
+    "Constraint",
     "Context",
     "Credential",
     "Credentials",
@@ -155,6 +172,8 @@ __all__ = [
     "FullGetter",
     "Gate",
     "Getter",
+    "HttpAnswer",
+    "HttpSession",
     "Installed",
     "Kind",
     "LayerUnpacker",
@@ -167,6 +186,7 @@ __all__ = [
     "ModuleAddress",
     "Network",
     "NoNetwork",
+    "Operator",
     "Origin",
     "PackageAddress",
     "Phase",
@@ -179,10 +199,12 @@ __all__ = [
     "Shape",
     "Shorthand",
     "SourceAddress",
+    "Term",
     "Tree",
     "Unchanged",
     "Unpacker",
     "Verifier",
+    "Version",
     "Want",
     "getmodules_credentials",
     "getmodules_detectors",

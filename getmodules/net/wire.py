@@ -174,6 +174,8 @@ class Answer:
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
             raise self._watch.ended or broken_body(error, self._veil) from error
 
+    __iter__ = pieces
+
     def read(self, limit: int = SMALL_BODY_BYTES) -> bytes:
         """A body that must be small; read once, and kept."""
         if self._body is None:
