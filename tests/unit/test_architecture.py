@@ -8,10 +8,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from getmodules import errors
+import getmodules
+from getmodules import api, errors
 from getmodules.api import hookspecs
 from getmodules.api.limits import Limits
 from tests.support.checkout import DOCS, PACKAGE, ROOT, TESTS
@@ -241,3 +243,64 @@ def test_readme_and_gate_run_the_same_two_commands() -> None:
     assert commands[0].endswith("examples/tour.sh")
     assert "getmodules get" in (ROOT / "examples" / "tour.sh").read_text(encoding="utf-8")
     assert "python -m pytest" in commands[1]
+
+
+# --------------------------------------------------------------------------------------------- what is public
+
+#: What users and authors of plugins read and copy. The map of the code and the decisions are about the inside.
+_OPEN_PAGES = [
+    path
+    for path in (*sorted(DOCS.rglob("*.rst")), ROOT / "README.rst", *sorted((ROOT / "plugins").rglob("*.rst")))
+    if not {"adr", "build"} & set(path.parts) and path != DOCS / "explanation" / "architecture.rst"
+]
+_PLUGIN_MODULES = [path for path in sorted((ROOT / "plugins").rglob("*.py")) if "build" not in path.parts]
+#: Public as a whole; of these two packages the reference shows inner names, too.
+_PUBLIC_PACKAGES = ("getmodules.testing", "getmodules.providers")
+#: Files and repositories that are called like modules.
+_NO_MODULES = re.compile(r"getmodules\.(toml|lock|schema|git)\b")
+_DOTTED = re.compile(r"(?<![\w./@-])getmodules(?:\.[A-Za-z_]\w*)+")
+_IMPORT = re.compile(r"^ *from (getmodules(?:\.[\w.]+)?) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
+
+
+def _is_public(name: str) -> bool:
+    """Return whether a dotted name, or the beginning of it up to an attribute, may be named to users."""
+    if name == "getmodules" or any(f"{name}.".startswith(f"{package}.") for package in _PUBLIC_PACKAGES):
+        return True
+    _, first, *rest = name.split(".")
+    if first == "api":
+        return not rest or rest[0] in api.__all__
+    if first == "errors":
+        return not rest or rest[0] in ERRORS or rest[0] == "GetModulesError"
+    return first in _NAMES and not isinstance(getattr(getmodules, first), ModuleType)
+
+
+_NAMES = frozenset(dir(getmodules))
+
+
+def _named(text: str) -> set[str]:
+    names = {name for name in _DOTTED.findall(text) if not _NO_MODULES.match(name)}
+    for module, imported in _IMPORT.findall(text):
+        parts = imported.strip("()").replace("\n", " ").split("#")[0].split(",")
+        names |= {f"{module}.{part.split()[0]}" for part in parts if part.strip() not in ("", "*")}
+    return names
+
+
+@pytest.mark.parametrize("path", [*_OPEN_PAGES, *_PLUGIN_MODULES], ids=_name)
+def test_docs_and_plugins_name_nothing_but_what_is_public(path: Path) -> None:
+    """``getmodules``, ``getmodules.api``, ``.errors``, ``.testing`` and ``.providers``: all else may move any day."""
+    named = _named(path.read_text(encoding="utf-8"))
+    assert sorted(name for name in named if not _is_public(name)) == []
+
+
+def test_the_test_for_public_names_looks_at_something() -> None:
+    assert len(_OPEN_PAGES) > 20
+    assert {path.name for path in _PLUGIN_MODULES} >= {"getmodules_example.py", "test_example.py"}
+    assert _named("from getmodules import (\n    Blob,\n    Pin as P,\n)\n:class:`~getmodules.net.wire.Wire`") == {
+        "getmodules.Blob",
+        "getmodules.Pin",
+        "getmodules.net.wire.Wire",
+    }
+    for name in ("getmodules.Blob", "getmodules.get", "getmodules.api.Pin.id", "getmodules.errors.FetchError"):
+        assert _is_public(name)
+    for name in ("getmodules.net.wire.Wire", "getmodules.api.model", "getmodules.client", "getmodules.nothing"):
+        assert not _is_public(name)
