@@ -20,6 +20,9 @@ from tests.support.checkout import DOCS, PACKAGE, ROOT, TESTS
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 LONGEST = 600
+MAP = DOCS / "explanation" / "architecture.rst"
+#: The map says where these will be.
+_TO_COME = frozenset({"terraform/", "providers/sources/", "signatures/cosign.py"})
 
 
 def _name(path: Path) -> str:
@@ -304,3 +307,36 @@ def test_the_test_for_public_names_looks_at_something() -> None:
         assert _is_public(name)
     for name in ("getmodules.net.wire.Wire", "getmodules.api.model", "getmodules.client", "getmodules.nothing"):
         assert not _is_public(name)
+
+
+# --------------------------------------------------------------------------------------------- the map
+
+_MAP = MAP.read_text(encoding="utf-8")
+
+
+def test_the_map_has_each_folder_and_no_other() -> None:
+    section = re.search(r"^The folders\n-+\n(.*?)^What comes next", _MAP, re.MULTILINE | re.DOTALL)
+    assert section
+    listed = re.findall(r"^``([\w./]+)``$", section[1], re.MULTILINE)
+    not_ideas = {"__init__.py", "__main__.py", "version.py", "__pycache__", "py.typed"}
+    not_ideas |= {"projects.py"}  # until it is a part of client.py
+    there = {f"{path.name}/" if path.is_dir() else path.name for path in PACKAGE.iterdir()} - not_ideas
+    assert sorted(listed) == sorted(there)
+    assert len(there) <= 18
+
+
+def test_the_map_names_files_that_are_there() -> None:
+    named = re.findall(r"``((?:[a-z_]+/)*[a-z_]+\.py|(?:[a-z_]+/)+)``", _MAP)
+    assert len(named) > 50
+    roots = (PACKAGE, PACKAGE / "getters", PACKAGE / "api", ROOT, TESTS / "unit")
+    missing = {name for name in named if not any((root / name).exists() for root in roots)}
+    assert missing - {"catalog.py", "install.py", "batch.py", "session.py", "render.py"} == _TO_COME
+
+
+def test_the_map_shows_the_layers_that_are_checked() -> None:
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg", encoding="utf-8")
+    rows = setup["importlinter:contract:house"]["layers"].split("\n")
+    block = re.search(r"import each other::\n\n((?:    .*\n)+)", _MAP)
+    assert block
+    assert [row.strip() for row in block[1].splitlines()] == [row for row in rows if row]
