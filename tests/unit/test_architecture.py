@@ -340,3 +340,17 @@ def test_the_map_shows_the_layers_that_are_checked() -> None:
     block = re.search(r"import each other::\n\n((?:    .*\n)+)", _MAP)
     assert block
     assert [row.strip() for row in block[1].splitlines()] == [row for row in rows if row]
+
+
+ADRS = sorted((DOCS / "adr").glob("0*.rst"))
+
+
+@pytest.mark.parametrize("path", ADRS, ids=lambda path: path.stem[:4])
+def test_a_decision_that_holds_names_files_that_are_there(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith(f"{int(path.stem[:4])}. ")
+    assert len(re.findall(r"Status: (?:accepted|proposed|superseded by \d+|replaced by \d+)", text)) == 1
+    if re.search(r"Status: (superseded|replaced)", text):
+        return
+    named = re.findall(r"``((?:[a-z_]+/)+[a-z_]+\.py)``", text)
+    assert [name for name in named if not any((root / name).is_file() for root in (PACKAGE, ROOT))] == []
