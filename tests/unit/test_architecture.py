@@ -319,7 +319,6 @@ def test_the_map_has_each_folder_and_no_other() -> None:
     assert section
     listed = re.findall(r"^``([\w./]+)``$", section[1], re.MULTILINE)
     not_ideas = {"__init__.py", "__main__.py", "version.py", "__pycache__", "py.typed"}
-    not_ideas |= {"projects.py"}  # until it is a part of client.py
     there = {f"{path.name}/" if path.is_dir() else path.name for path in PACKAGE.iterdir()} - not_ideas
     assert sorted(listed) == sorted(there)
     assert len(there) <= 18
@@ -331,6 +330,19 @@ def test_the_map_names_files_that_are_there() -> None:
     roots = (PACKAGE, PACKAGE / "getters", PACKAGE / "api", ROOT, TESTS / "unit")
     missing = {name for name in named if not any((root / name).exists() for root in roots)}
     assert missing - {"catalog.py", "install.py", "batch.py", "session.py", "render.py"} == _TO_COME
+
+
+def test_the_map_names_functions_and_classes_that_are_there() -> None:
+    """In the column that says where an arrow is: a file, and what is in it."""
+    cells = re.findall(r"^     - (``[a-z_/]+\.py``(?:.|\n       )*)$", _MAP, re.MULTILINE)
+    pairs = [pair for cell in cells for pair in re.findall(r"``([a-z_/]+\.py)`` ``(\w+)``", cell)]
+    assert len(pairs) > 20
+    missing = [
+        f"{path}: {name}"
+        for path, name in pairs
+        if not re.search(rf"^ *(def|class) {name}\b", (PACKAGE / path).read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert missing == []
 
 
 def test_the_map_shows_the_layers_that_are_checked() -> None:
