@@ -103,10 +103,10 @@ class Network(Protocol):
 
     @property
     def settings(self) -> Any:
-        """The settings, for first-party getters whose programs reach hosts by themselves."""
+        """A ``getmodules.net.settings.NetSettings``, for getters whose programs reach hosts by themselves."""
 
     def session(self) -> Any:
-        """An :class:`~getmodules.api.http.HttpSession`; made, and its libraries imported, when first asked for."""
+        """A ``getmodules.net.session.Session``; made, and its libraries imported, when first asked for."""
 
 
 class NoNetwork:
