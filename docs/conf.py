@@ -25,10 +25,12 @@ autodoc_preserve_defaults = True
 nitpick_ignore_regex = [
     # The standard library's inventory would need the network.
     ("py:.*", r"(collections|contextlib|dataclasses|datetime|enum|functools|os|pathlib|threading|typing)\..*"),
-    ("py:.*", r"(Any|Callable|IO|Iterable|Iterator|Mapping|Path|Self|Sequence|bool|bytes|int|object|str)"),
-    ("py:class", r"(Callable|tuple)\[.*"),
+    ("py:.*", r"(Any|Callable|IO|Iterable|Iterator|Mapping|Path|Self|Sequence|bool|bytes|datetime|int|object|str)"),
+    ("py:class", r"(Callable|Mapping|tuple)\[.*"),
     # Variables of types.
     ("py:class", r"getmodules\..*\.T"),
+    # Types of attributes that are not classes, or not in the reference.
+    ("py:class", r"(getmodules\.util\.once\.Memo|getmodules\.api\.model\.MemberPath|Report)"),
     # Docstrings may name modules that are no part of the reference.
     ("py:mod", r"getmodules\..*"),
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -17,7 +17,7 @@ from itertools import chain
 from urllib.parse import urljoin, urlsplit
 
 from getmodules.addresses.url import check_url
-from getmodules.api.ports import Context, Origin
+from getmodules.api.ports import Context, Credential, Origin
 from getmodules.errors import (
     AddressError,
     AuthenticationError,
@@ -29,7 +29,7 @@ from getmodules.errors import (
 )
 from getmodules.net.address_check import no_further_in_than
 from getmodules.net.connections import AddressCheck
-from getmodules.net.credentials import in_header, masked
+from getmodules.net.credentials import authorization_of, in_header, masked
 from getmodules.net.settings import DEFAULT_PORTS
 from getmodules.net.wire import Answer, SizedBody, Wire, shown_host
 from getmodules.util.redact import Secret
@@ -174,6 +174,26 @@ class Session:
                 raise failure
             self.pause(attempt, wait, context)
         raise AssertionError("the last try returns or raises")
+
+    def request(
+        self,
+        method: str,
+        url: str,
+        context: Context,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        credential: Credential | None = None,
+        accept: Collection[int] = (),
+    ) -> Answer:
+        """Send a request in the way of plugins; see :class:`getmodules.api.http.HttpSession`."""
+        scheme = check_url(url.partition("?")[0]).scheme
+        if scheme not in DEFAULT_PORTS:
+            raise AddressError(f"{scheme} is not spoken here", hint="a session speaks http and https")
+        shown = {} if credential is None else {"Authorization": authorization_of(credential)}
+        grant = Grant(origin=origin_of(url), headers=shown, anonymous=credential is None)
+        call = Call(method=method, url=url, headers=headers or {}, body=body, grant=grant, accept=frozenset(accept))
+        return self.send(call, context)
 
     def _may_wait(self, wait: float | None, error: FetchError, context: Context) -> bool:
         if wait is None or (wait <= self.settings.longest_wait_seconds and wait < context.deadline.remaining()):

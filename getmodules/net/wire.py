@@ -174,6 +174,8 @@ class Answer:
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
             raise self._watch.ended or broken_body(error, self._veil) from error
 
+    __iter__ = pieces
+
     def read(self, limit: int = SMALL_BODY_BYTES) -> bytes:
         """A body that must be small; read once, and kept."""
         if self._body is None:
@@ -250,6 +252,7 @@ class Wire:
             check_address = None
         watch = Watch(context, self.settings)
         self._local.watch, self._local.check_address = watch, check_address
+        self._local.address = None  # where no connection says it: a test's ``responses`` makes none
         self._guardian.add(watch)
         try:
             sent = body if body is None or isinstance(body, bytes) else WatchedBody(body, watch)

@@ -8,16 +8,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from getmodules import errors
+import getmodules
+from getmodules import api, errors
 from getmodules.api import hookspecs
 from getmodules.api.limits import Limits
 from tests.support.checkout import DOCS, PACKAGE, ROOT, TESTS
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 LONGEST = 600
+MAP = DOCS / "explanation" / "architecture.rst"
+#: The map says where these will be.
+_TO_COME = frozenset({"terraform/", "providers/sources/", "signatures/cosign.py"})
 
 
 def _name(path: Path) -> str:
@@ -241,3 +246,123 @@ def test_readme_and_gate_run_the_same_two_commands() -> None:
     assert commands[0].endswith("examples/tour.sh")
     assert "getmodules get" in (ROOT / "examples" / "tour.sh").read_text(encoding="utf-8")
     assert "python -m pytest" in commands[1]
+
+
+# --------------------------------------------------------------------------------------------- what is public
+
+#: What users and authors of plugins read and copy. The map of the code and the decisions are about the inside.
+_OPEN_PAGES = [
+    path
+    for path in (*sorted(DOCS.rglob("*.rst")), ROOT / "README.rst", *sorted((ROOT / "plugins").rglob("*.rst")))
+    if not {"adr", "build"} & set(path.parts) and path != DOCS / "explanation" / "architecture.rst"
+]
+_PLUGIN_MODULES = [path for path in sorted((ROOT / "plugins").rglob("*.py")) if "build" not in path.parts]
+#: Public as a whole; of these two packages the reference shows inner names, too.
+_PUBLIC_PACKAGES = ("getmodules.testing", "getmodules.providers")
+#: Files and repositories that are called like modules.
+_NO_MODULES = re.compile(r"getmodules\.(toml|lock|schema|git)\b")
+_DOTTED = re.compile(r"(?<![\w./@-])getmodules(?:\.[A-Za-z_]\w*)+")
+_IMPORT = re.compile(r"^ *from (getmodules(?:\.[\w.]+)?) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
+
+
+def _is_public(name: str) -> bool:
+    """Return whether a dotted name, or the beginning of it up to an attribute, may be named to users."""
+    if name == "getmodules" or any(f"{name}.".startswith(f"{package}.") for package in _PUBLIC_PACKAGES):
+        return True
+    _, first, *rest = name.split(".")
+    if first == "api":
+        return not rest or rest[0] in api.__all__
+    if first == "errors":
+        return not rest or rest[0] in ERRORS or rest[0] == "GetModulesError"
+    return first in _NAMES and not isinstance(getattr(getmodules, first), ModuleType)
+
+
+_NAMES = frozenset(dir(getmodules))
+
+
+def _named(text: str) -> set[str]:
+    names = {name for name in _DOTTED.findall(text) if not _NO_MODULES.match(name)}
+    for module, imported in _IMPORT.findall(text):
+        parts = imported.strip("()").replace("\n", " ").split("#")[0].split(",")
+        names |= {f"{module}.{part.split()[0]}" for part in parts if part.strip() not in ("", "*")}
+    return names
+
+
+@pytest.mark.parametrize("path", [*_OPEN_PAGES, *_PLUGIN_MODULES], ids=_name)
+def test_docs_and_plugins_name_nothing_but_what_is_public(path: Path) -> None:
+    """``getmodules``, ``getmodules.api``, ``.errors``, ``.testing`` and ``.providers``: all else may move any day."""
+    named = _named(path.read_text(encoding="utf-8"))
+    assert sorted(name for name in named if not _is_public(name)) == []
+
+
+def test_the_test_for_public_names_looks_at_something() -> None:
+    assert len(_OPEN_PAGES) > 20
+    assert {path.name for path in _PLUGIN_MODULES} >= {"getmodules_example.py", "test_example.py"}
+    assert _named("from getmodules import (\n    Blob,\n    Pin as P,\n)\n:class:`~getmodules.net.wire.Wire`") == {
+        "getmodules.Blob",
+        "getmodules.Pin",
+        "getmodules.net.wire.Wire",
+    }
+    for name in ("getmodules.Blob", "getmodules.get", "getmodules.api.Pin.id", "getmodules.errors.FetchError"):
+        assert _is_public(name)
+    for name in ("getmodules.net.wire.Wire", "getmodules.api.model", "getmodules.client", "getmodules.nothing"):
+        assert not _is_public(name)
+
+
+# --------------------------------------------------------------------------------------------- the map
+
+_MAP = MAP.read_text(encoding="utf-8")
+
+
+def test_the_map_has_each_folder_and_no_other() -> None:
+    section = re.search(r"^The folders\n-+\n(.*?)^What comes next", _MAP, re.MULTILINE | re.DOTALL)
+    assert section
+    listed = re.findall(r"^``([\w./]+)``$", section[1], re.MULTILINE)
+    not_ideas = {"__init__.py", "__main__.py", "version.py", "__pycache__", "py.typed"}
+    there = {f"{path.name}/" if path.is_dir() else path.name for path in PACKAGE.iterdir()} - not_ideas
+    assert sorted(listed) == sorted(there)
+    assert len(there) <= 18
+
+
+def test_the_map_names_files_that_are_there() -> None:
+    named = re.findall(r"``((?:[a-z_]+/)*[a-z_]+\.py|(?:[a-z_]+/)+)``", _MAP)
+    assert len(named) > 50
+    roots = (PACKAGE, PACKAGE / "getters", PACKAGE / "api", ROOT, TESTS / "unit")
+    missing = {name for name in named if not any((root / name).exists() for root in roots)}
+    assert missing - {"catalog.py", "install.py", "batch.py", "session.py", "render.py"} == _TO_COME
+
+
+def test_the_map_names_functions_and_classes_that_are_there() -> None:
+    """In the column that says where an arrow is: a file, and what is in it."""
+    cells = re.findall(r"^     - (``[a-z_/]+\.py``(?:.|\n       )*)$", _MAP, re.MULTILINE)
+    pairs = [pair for cell in cells for pair in re.findall(r"``([a-z_/]+\.py)`` ``(\w+)``", cell)]
+    assert len(pairs) > 20
+    missing = [
+        f"{path}: {name}"
+        for path, name in pairs
+        if not re.search(rf"^ *(def|class) {name}\b", (PACKAGE / path).read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert missing == []
+
+
+def test_the_map_shows_the_layers_that_are_checked() -> None:
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg", encoding="utf-8")
+    rows = setup["importlinter:contract:house"]["layers"].split("\n")
+    block = re.search(r"import each other::\n\n((?:    .*\n)+)", _MAP)
+    assert block
+    assert [row.strip() for row in block[1].splitlines()] == [row for row in rows if row]
+
+
+ADRS = sorted((DOCS / "adr").glob("0*.rst"))
+
+
+@pytest.mark.parametrize("path", ADRS, ids=lambda path: path.stem[:4])
+def test_a_decision_that_holds_names_files_that_are_there(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith(f"{int(path.stem[:4])}. ")
+    assert len(re.findall(r"Status: (?:accepted|proposed|superseded by \d+|replaced by \d+)", text)) == 1
+    if re.search(r"Status: (superseded|replaced)", text):
+        return
+    named = re.findall(r"``((?:[a-z_]+/)+[a-z_]+\.py)``", text)
+    assert [name for name in named if not any((root / name).is_file() for root in (PACKAGE, ROOT))] == []
