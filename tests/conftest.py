@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from getmodules.getters.oci import docker_config as authfiles
+from getmodules.plugins import entry_points
+from getmodules.plugins.entry_points import EntryPoint
+from getmodules.plugins.loader import GROUP
 from tests.support.certificates import Authority, make_authority
 
 # Two busy cores make any deadline for one example a matter of luck.
@@ -55,6 +58,20 @@ def chosen_environment() -> Iterator[None]:
         patch.setenv("GETMODULES_CACHE_DIR", "")
         # Whoever has logged in on this machine.
         patch.setattr(authfiles, "RUN", Path(os.devnull, "run"))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_strangers() -> Iterator[None]:
+    """Plugins that somebody installed beside getmodules are not found; those that a test adds are."""
+    find = entry_points.find
+    strangers = {entry for entry in find(GROUP) if entry.distribution != "getmodules"}
+
+    def others(group: str, path: Iterable[str] | None = None) -> Iterator[EntryPoint]:
+        return (entry for entry in find(group, path) if entry not in strangers)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(entry_points, "find", others)
         yield
 
 
