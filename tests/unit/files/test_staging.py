@@ -571,7 +571,7 @@ def test_killed_at_any_step(force: bool, replacing: str, place: Path) -> None:
 @pytest.mark.usefixtures("replacing", "unsynced")
 def test_a_fault_at_any_step(blow: Callable[[], None], force: bool, place: Path) -> None:
     outcomes = set()
-    for number in range(1, steps_of_an_installation(place, force=force)):
+    for number in range(1, steps_of_an_installation(place, force=force) + 1):
         dest, before = prepared(place, number, force=force)
         code = attempt(dest, partial(processes.strike_at, number, blow), force=force)
         assert code in (PUBLISHED, LOST, INTERRUPTED)
@@ -580,11 +580,8 @@ def test_a_fault_at_any_step(blow: Callable[[], None], force: bool, place: Path)
 
 
 def steps_of_an_installation(place: Path, *, force: bool) -> int:
-    def step(number: int) -> int:
-        dest, _before = prepared(place, -number, force=force)
-        return attempt(dest, partial(processes.strike_at, number, kill), force=force)
-
-    return until_it_gets_through(step)
+    dest, _before = prepared(place, 0, force=force)
+    return processes.steps_of(lambda: install(dest, force=force))
 
 
 @pytest.mark.parametrize("force", [False, True], ids=["plain", "force"])
