@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from getmodules.api.ports import Context
 from getmodules.getters.oci import docker_config as authfiles
+from getmodules.net.session import Session
 from getmodules.plugins import entry_points
 from getmodules.plugins.entry_points import EntryPoint
 from getmodules.plugins.loader import GROUP
@@ -73,6 +75,17 @@ def no_strangers() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(entry_points, "find", others)
         yield
+
+
+@pytest.fixture
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests that fail are made again at once, and not after a pause."""
+    pause = Session.pause
+
+    def at_once(self: Session, attempt: int, wait: float | None, context: Context) -> None:
+        pause(self, attempt, 0.0 if wait is None else wait, context)
+
+    monkeypatch.setattr(Session, "pause", at_once)
 
 
 @pytest.fixture(scope="session")

@@ -11,16 +11,12 @@ import pytest
 
 from getmodules.api.limits import Deadline
 from getmodules.errors import GetModulesError
-from getmodules.net.settings import NetSettings
+from getmodules.net import watch
 from getmodules.net.wire import Wire
-from tests.support.contexts import a_context
+from tests.support.contexts import QUICK, a_context
 from tests.support.servers import Answer, Connection, Received, serving, silent
 from tests.support.waiting import wait_until
 
-#: Patient enough for a busy machine, impatient enough for a test.
-QUICK = NetSettings(
-    connect_seconds=1, silence_seconds=1.5, rate_window_seconds=1, rate_window_bytes=2000, backoff_seconds=0.01
-)
 BODY = b"x" * 5000
 
 
@@ -239,7 +235,8 @@ def test_an_address_is_checked_before_it_is_connected_to() -> None:
     assert server.connections == 0
 
 
-def test_no_thread_and_no_socket_is_left() -> None:
+def test_no_thread_and_no_socket_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "_IDLE_SECONDS", 0.1)
     fetch(lambda connection, _: connection.reply("200 OK", BODY))
     wait_until(lambda: all(thread.name != "getmodules-guardian" for thread in threading.enumerate()))
 
