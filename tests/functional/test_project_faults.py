@@ -32,6 +32,7 @@ def registry() -> Iterator[Registry]:
 # ------------------------------------------------------------------------------------------------- interrupts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["silent", "slow-headers", "silent-in-body", "slow-body"])
 @pytest.mark.parametrize("command", ["install", "lock"])
 def test_an_interrupt_ends_it_with_nothing_half_done(
@@ -62,6 +63,7 @@ def test_an_interrupt_ends_it_with_nothing_half_done(
 # ---------------------------------------------------------------------------------------- many at the same time
 
 
+@pytest.mark.slow
 def test_twenty_processes_fetch_each_package_once(tmp_path: Path, registry: Registry) -> None:
     for number in range(5):
         registry.push_module(f"acme/m{number}", "1", {"main.tf": os.urandom(200_000), "sub/a.tf": str(number)})
@@ -137,6 +139,7 @@ def _states(project: Project) -> dict[str, str]:
     return {path.name: hash_tree(path) for path in sorted((project.directory / "modules").iterdir()) if path.is_dir()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blow", ["kill", "no space", "denied"])
 @pytest.mark.parametrize("command", ["install", "lock"])
 def test_at_every_step(command: str, blow: str, tmp_path: Path) -> None:
