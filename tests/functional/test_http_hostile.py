@@ -131,7 +131,7 @@ def _as_parameter(fault: Fault) -> Any:
     return pytest.param(fault, id=fault.name, marks=[pytest.mark.slow] if takes_its_time else [])
 
 
-@pytest.mark.parametrize("fault", map(_as_parameter, FAULTS))
+@pytest.mark.parametrize("fault", [_as_parameter(fault) for fault in FAULTS])
 def test_a_server_that_is_wrong(place: Place, fault: Fault) -> None:
     with serving(fault.answer, **place.tls) as server:  # type: ignore[arg-type]
         error = place.refused(server, "/x.zip", settings=fault.settings, **fault.limits)
