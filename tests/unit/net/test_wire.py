@@ -149,10 +149,10 @@ def reset_in_body(connection: Connection, _: Received) -> bool:
         pytest.param(raw(""), "network", id="nothing at all"),
         pytest.param(reset_in_headers, "network", id="reset in the headers"),
         pytest.param(reset_in_body, "network", id="reset in the body"),
-        pytest.param(silent, "network/timeout", id="silent"),
-        pytest.param(slow_headers, "network/timeout", id="slow headers"),
-        pytest.param(slow_body, "network/timeout", id="slow body"),
-        pytest.param(endless_continue, "network/timeout", id="endless 100 Continue"),
+        pytest.param(silent, "network/timeout", id="silent", marks=pytest.mark.slow),
+        pytest.param(slow_headers, "network/timeout", id="slow headers", marks=pytest.mark.slow),
+        pytest.param(slow_body, "network/timeout", id="slow body", marks=pytest.mark.slow),
+        pytest.param(endless_continue, "network/timeout", id="endless 100 Continue", marks=pytest.mark.slow),
     ],
 )
 def test_answers_that_are_refused_in_bounded_time(answer: Answer, code: str) -> None:
