@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from getmodules.api.ports import Context
 from getmodules.getters.oci import docker_config as authfiles
+from getmodules.net.session import Session
+from getmodules.plugins import entry_points
+from getmodules.plugins.entry_points import EntryPoint
+from getmodules.plugins.loader import GROUP
 from tests.support.certificates import Authority, make_authority
 
 # Two busy cores make any deadline for one example a matter of luck.
@@ -56,6 +61,31 @@ def chosen_environment() -> Iterator[None]:
         # Whoever has logged in on this machine.
         patch.setattr(authfiles, "CONTAINERS_RUN_DIRECTORY", Path(os.devnull, "run"))
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_strangers() -> Iterator[None]:
+    """Plugins that somebody installed beside getmodules are not found; those that a test adds are."""
+    find = entry_points.find
+    strangers = {entry for entry in find(GROUP) if entry.distribution != "getmodules"}
+
+    def others(group: str, path: Iterable[str] | None = None) -> Iterator[EntryPoint]:
+        return (entry for entry in find(group, path) if entry not in strangers)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(entry_points, "find", others)
+        yield
+
+
+@pytest.fixture
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests that fail are made again at once, and not after a pause."""
+    pause = Session.pause
+
+    def at_once(self: Session, attempt: int, wait: float | None, context: Context) -> None:
+        pause(self, attempt, 0.0 if wait is None else wait, context)
+
+    monkeypatch.setattr(Session, "pause", at_once)
 
 
 @pytest.fixture(scope="session")

@@ -67,6 +67,7 @@ def registry(request: pytest.FixtureRequest) -> Iterator[Registry]:
 # ----------------------------------------------------------------------------------------- the whole way round
 
 
+@pytest.mark.slow
 def test_log_in_publish_look_install_log_out(registry: Registry, place: Place) -> None:
     address = f"oci://{registry.host}/acme/vpc?tag=1.0.0"
     refused = place.run("push", "module", address)
@@ -92,6 +93,7 @@ def test_log_in_publish_look_install_log_out(registry: Registry, place: Place) -
     assert json.loads(place.config.read_text()) == {"auths": {}}
 
 
+@pytest.mark.slow
 def test_a_dry_run_sends_no_writing_request(registry: Registry, place: Place) -> None:
     place.log_in(registry)
     registry.forget_requests()
@@ -102,6 +104,7 @@ def test_a_dry_run_sends_no_writing_request(registry: Registry, place: Place) ->
     assert place.run("push", "module", address).out.strip() == tried.object["pinned"]
 
 
+@pytest.mark.slow
 def test_who_may_only_pull_cannot_publish(registry: Registry, place: Place) -> None:
     registry.push_module("acme/vpc", "1.0.0", {"main.tf": ""})
     assert place.log_in(registry, "bob").code == 0
@@ -227,6 +230,7 @@ def test_without_a_terminal_nothing_is_asked(registry: Registry, place: Place) -
 # ----------------------------------------------------------------------------------------------------- the network
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("client_certificate", [False, True], ids=["server", "client-too"])
 def test_tls(authority: Authority, place: Place, client_certificate: bool) -> None:
     context = authority.server_context(wants_client_certificate=client_certificate)
@@ -249,6 +253,7 @@ def test_tls(authority: Authority, place: Place, client_certificate: bool) -> No
         assert place.run("get", address, "dest", *options).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"])
 def test_authorities_of_the_environment_and_the_option_over_them(
     authority: Authority, place: Place, tmp_path: Path, variable: str
@@ -265,6 +270,7 @@ def test_authorities_of_the_environment_and_the_option_over_them(
         assert place.run("tags", address, "--ca-file", authority.ca, **{variable: str(other)}).code == 0
 
 
+@pytest.mark.slow
 def test_plain_http_by_choice_alone_where_the_port_is_not_loopback(place: Place) -> None:
     """No packet leaves: the proxy that all go to does not listen."""
     proxy = {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}

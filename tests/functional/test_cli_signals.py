@@ -61,6 +61,7 @@ def test_what_was_there_before_is_there_after(here: Path) -> None:
     assert snapshot(here / "work") == before
 
 
+@pytest.mark.slow
 def test_impatience_leaves_nothing_behind(here: Path) -> None:
     """Whoever hammers on Ctrl-C interrupts the cleaning as well."""
     big = here / "big"
@@ -77,6 +78,7 @@ def test_impatience_leaves_nothing_behind(here: Path) -> None:
     assert snapshot(here / "work") == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", range(0, 60, 6))
 def test_a_signal_at_any_moment_leaves_all_or_nothing(delay: int, here: Path) -> None:
     source = here / "source"

@@ -363,6 +363,7 @@ def deep(repository: Repository, levels: int, name: bytes = b"d") -> None:
     repository.branch(repository.commit(tree))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("build", "part"),
     [

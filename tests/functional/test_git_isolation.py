@@ -149,6 +149,7 @@ VARIABLES = {
 SOURCES = ("git::{url}/a.git", "git::{url}/a.git//sub", "git::file://{root}/a.git")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("row", "source"), [(row, SOURCES[number % len(SOURCES)]) for number, row in enumerate(VARIABLES)]
 )
@@ -208,6 +209,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("row", "source"), [(row, SOURCES[number % 2]) for number, row in enumerate(SETTINGS)])
 def test_the_users_settings_do_no_harm(row: str, source: str, place: Place, server: GitServer) -> None:
     (place.home / ".gitconfig").write_text(SETTINGS[row].replace("{evil}", str(evil(place))))
@@ -277,6 +279,7 @@ def test_commands_are_no_transport_also_where_the_user_allows_them(
 # --------------------------------------------------------------------------------------------- secrets
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["environment", "address", "helper", "rule", "rule for all of it", "token in a rule"])
 @pytest.mark.parametrize("outcome", ["let in", "refused"])
 @pytest.mark.parametrize("suffix", ["", "//sub"], ids=["whole", "subdirectory"])
@@ -355,6 +358,7 @@ def test_a_signal_ends_all_processes(number: signal.Signals, place: Place, serve
     assert os.listdir(place.work) == []
 
 
+@pytest.mark.slow
 def test_killed_it_leaves_no_process_and_the_next_run_works(place: Place, server: GitServer) -> None:
     """git notices that its parent is gone when it writes to it; what it left half done is no obstacle."""
     server.behave(drip=0.05)
@@ -389,6 +393,7 @@ def test_cancelling_ends_it(place: Place, server: GitServer) -> None:
     assert os.listdir(place.work) == []
 
 
+@pytest.mark.slow
 def test_a_helper_that_hangs_is_ended_with_all_its_children(place: Place, server: GitServer) -> None:
     server.behave(basic=("ada", SECRET))
     program = place.home / "helper"

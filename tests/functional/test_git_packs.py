@@ -120,6 +120,7 @@ def test_progress_of_the_server_cannot_reach_the_terminal(honest: Honest, place:
     assert not any("\x1b" in said or "\x07" in said for said in place.notices.said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["progress", "refs"])
 def test_a_server_that_never_ends(what: str, honest: Honest, place: Place) -> None:
     """It sends as fast as it can; what is kept of it is bounded, and the deadline ends it."""

@@ -19,6 +19,8 @@ from tests.support.gitservers import SecureShell, ssh_agent, sshd
 from tests.support.refusals import words_of
 from tests.support.tools import need
 
+pytestmark = pytest.mark.slow
+
 FILES = {"main.tf": b"# main\n", "sub/a.tf": b"# a\n"}
 
 

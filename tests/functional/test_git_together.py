@@ -50,6 +50,7 @@ def server(place: Place, commits: list[str]) -> Iterator[GitServer]:
 REFS = ["main", "v{n}", "{commit}"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subdir", ["", "//{n}"], ids=["whole", "subdirectories"])
 @pytest.mark.parametrize("ref", REFS)
 def test_eight_threads(ref: str, subdir: str, place: Place, server: GitServer, commits: list[str]) -> None:
@@ -67,6 +68,7 @@ def test_eight_threads(ref: str, subdir: str, place: Place, server: GitServer, c
         assert file.read_bytes() == b"# %d\n" % shown * 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ref", REFS)
 def test_eight_processes(ref: str, place: Place, server: GitServer, commits: list[str]) -> None:
     """All of one user: whatever they keep for the next time, they keep in one place."""
@@ -185,6 +187,7 @@ DAMAGES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__.replace("_", " "))
 @pytest.mark.parametrize("subdir", ["", "3"], ids=["whole", "subdirectory"])
 def test_a_workshop_that_was_damaged_is_made_anew(
@@ -321,6 +324,7 @@ def test_a_cache_without_the_right_to_write_is_read(
     assert snapshot(place.work / "two") == snapshot(place.work / "one")
 
 
+@pytest.mark.slow
 def test_a_cache_that_is_full(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     """At every size: also where nothing fits but the first directories, or all but the end of the pack."""
     noise = os.urandom(300_000)

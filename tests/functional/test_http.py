@@ -436,6 +436,7 @@ def echo(status: str) -> Reply:
 
 @pytest.mark.parametrize("status", ["200", "302", "401", "403", "404", "429", "418", "500"])
 @pytest.mark.parametrize("how", [(), ("-v",), ("--json",), ("-v", "--json")], ids=str)
+@pytest.mark.usefixtures("quick_retries")
 def test_what_a_server_says_back_is_never_shown(tmp_path: Path, status: str, how: tuple[str, ...]) -> None:
     with serving(Site({"/x.zip": echo(status)})) as server:
         source = f"{server.url.replace('://', '://ada:s3cr3t-p4ss@')}/x.zip?token=s3cr3t-query"

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -125,7 +126,12 @@ def knows_nothing(server: Server) -> None:
         assert not [secret for secret in SECRETS if secret in f"{request.line}{request.headers}"]
 
 
-@pytest.mark.parametrize("fault", [pytest.param(fault, id=fault.name) for fault in FAULTS])
+def _as_parameter(fault: Fault) -> Any:
+    takes_its_time = fault.settings is HASTY or fault.limits
+    return pytest.param(fault, id=fault.name, marks=[pytest.mark.slow] if takes_its_time else [])
+
+
+@pytest.mark.parametrize("fault", [_as_parameter(fault) for fault in FAULTS])
 def test_a_server_that_is_wrong(place: Place, fault: Fault) -> None:
     with serving(fault.answer, **place.tls) as server:  # type: ignore[arg-type]
         error = place.refused(server, "/x.zip", settings=fault.settings, **fault.limits)
@@ -219,6 +225,7 @@ def test_from_https_nobody_is_sent_into_the_clear(place: Place, authority: Autho
         assert clear.connections == 0
 
 
+@pytest.mark.slow
 def test_a_tls_that_never_begins(place: Place, authority: Authority) -> None:
     """Whoever accepts a connection and says nothing holds nobody up."""
     trusting = replace(place, authority=authority, top=place.top / "https")

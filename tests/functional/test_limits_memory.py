@@ -23,7 +23,10 @@ from tests.support.archives import END, T, Z, pax, raw_deflate, tar_bytes, zip_b
 from tests.support.hostiletars import huge_xz, huge_zstd, zstd_compress
 from tests.support.hostilezips import with_end64
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS and ru_maxrss mean something else there")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS and ru_maxrss mean something else there"),
+]
 
 #: ``--log-cli-level=INFO`` shows the numbers.
 _log = logging.getLogger("tests")

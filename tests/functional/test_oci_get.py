@@ -259,7 +259,13 @@ HARMLESS = (
 )
 
 
-@pytest.mark.parametrize("fault", REFUSED)
+#: What only the end of some patience ends.
+SILENT = {fault for fault, code in REFUSED.items() if code == "network/timeout"}
+
+
+@pytest.mark.parametrize(
+    "fault", [pytest.param(fault, marks=[pytest.mark.slow] if fault in SILENT else []) for fault in REFUSED]
+)
 def test_a_registry_that_misbehaves(registry: Registry, tmp_path: Path, fault: str) -> None:
     assert fault in FAULTS
     registry.fault(fault)

@@ -13,6 +13,8 @@ from tests.support.commandline import COMMAND, PATIENCE, environment
 from tests.support.fakes import zip_of
 from tests.support.snapshots import snapshot
 
+pytestmark = pytest.mark.slow
+
 #: Enough files that no two of them write in one breath.
 COUNT = 40
 

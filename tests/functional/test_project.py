@@ -206,6 +206,7 @@ def test_content_that_differs_from_the_lock(place: Place) -> None:
     assert not (place.directory / "modules").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

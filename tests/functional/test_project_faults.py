@@ -6,7 +6,6 @@ import errno
 import os
 import shutil
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,6 +32,7 @@ def registry() -> Iterator[Registry]:
 # ------------------------------------------------------------------------------------------------- interrupts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["silent", "slow-headers", "silent-in-body", "slow-body"])
 @pytest.mark.parametrize("command", ["install", "lock"])
 def test_an_interrupt_ends_it_with_nothing_half_done(
@@ -63,6 +63,7 @@ def test_an_interrupt_ends_it_with_nothing_half_done(
 # ---------------------------------------------------------------------------------------- many at the same time
 
 
+@pytest.mark.slow
 def test_twenty_processes_fetch_each_package_once(tmp_path: Path, registry: Registry) -> None:
     for number in range(5):
         registry.push_module(f"acme/m{number}", "1", {"main.tf": os.urandom(200_000), "sub/a.tf": str(number)})
@@ -124,40 +125,28 @@ def _work(project: Project, command: str) -> int:
     return 1 if report.failures else 0
 
 
-def _events(project: Project, command: str, tmp_path: Path) -> int:
+def _steps(project: Project, command: str, tmp_path: Path) -> int:
     """How many things ``command`` does to the file system."""
-    counted, copy = tmp_path / "counted", tmp_path / "copy"
+    copy = tmp_path / "copy"
     shutil.copytree(project.directory, copy, symlinks=True)
-
-    def count() -> int:
-        seen = 0
-
-        def hook(event: str, arguments: tuple[object, ...]) -> None:
-            nonlocal seen
-            seen += event in processes.FILE_EVENTS
-
-        sys.addaudithook(hook)
-        code = _work(project, command)
-        counted.write_text(str(seen))
-        return code
-
-    assert processes.run(count) == 0
+    steps = processes.steps_of(lambda: _work(project, command))
     shutil.rmtree(project.directory)
     copy.rename(project.directory)
-    return int(counted.read_text())
+    return steps
 
 
 def _states(project: Project) -> dict[str, str]:
     return {path.name: hash_tree(path) for path in sorted((project.directory / "modules").iterdir()) if path.is_dir()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blow", ["kill", "no space", "denied"])
 @pytest.mark.parametrize("command", ["install", "lock"])
 def test_at_every_step(command: str, blow: str, tmp_path: Path) -> None:
     """Each tree is the old one or the new one, the lock is the old one or the new one, and the next run works."""
     project = _project(tmp_path)
-    events = _events(project, command, tmp_path)
-    assert events > 50
+    steps = _steps(project, command, tmp_path)
+    assert steps > 50
     pristine = tmp_path / "pristine"
     shutil.copytree(project.directory, pristine, symlinks=True)
     old_lock, old = project.lock, _states(project)
@@ -171,7 +160,7 @@ def test_at_every_step(command: str, blow: str, tmp_path: Path) -> None:
         number = errno.ENOSPC if blow == "no space" else errno.EACCES
         raise OSError(number, os.strerror(number))
 
-    for number in range(1, events + STRIDE, STRIDE):
+    for number in range(1, steps + STRIDE, STRIDE):
         shutil.rmtree(project.directory)
         shutil.copytree(pristine, project.directory, symlinks=True)
 

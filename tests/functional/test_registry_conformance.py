@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from getmodules.testing import Access, Behaviour, Registry, User, tls_context
-from tests.support.asking import make_certificate
 from tests.support.checkout import ROOT
 from tests.support.gotools import DIRECTORY, need_go
+from tests.support.registryclient import make_certificate
 
 SCRIPT = ROOT / "scripts" / "conformance"
 USERS = {"user": User("password")}

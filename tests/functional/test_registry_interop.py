@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from getmodules.testing import Access, Registry, User, image_package, module_package, zip_of
-from tests.support.asking import ask, sha
 from tests.support.gotools import need_go
+from tests.support.registryclient import ask, sha
 from tests.support.tools import need
 
 FILES = {"main.tf": 'output "hello" {}\n', "modules/net/main.tf": "# net\n"}

@@ -256,6 +256,7 @@ def test_a_store_that_is_mounted_read_only(registry: Registry, root: Path, tmp_p
     assert (tmp_path / "two" / "main.tf").read_text() == FILES["main.tf"]
 
 
+@pytest.mark.slow
 def test_a_store_that_is_full(root: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """At every size: also where the first directories fit, or half of the package, or all of it but the record."""
     noise = {"noise": os.urandom(300_000)}
@@ -340,6 +341,7 @@ def get_in_children(source: str, root: Path, place: Path, count: int = PROCESSES
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pinned", [True, False], ids=["a pin", "a tag"])
 def test_of_eight_processes_one_downloads(registry: Registry, root: Path, tmp_path: Path, pinned: bool) -> None:
     source = f"oci://{registry.host}/acme/vpc?tag=1.0.0"
@@ -432,6 +434,7 @@ def test_what_a_killed_run_left_in_the_store_is_swept(root: Path, tmp_path: Path
     nothing_half(root)
 
 
+@pytest.mark.slow
 def test_eight_processes_and_somebody_who_cleans_all_the_time(registry: Registry, root: Path, tmp_path: Path) -> None:
     """Pruned, cleaned and removed while they run: each gets its package, and the store is never half of one."""
     registry.push("acme/image", image_package([FILES, {"more": "x" * 100_000}]), "1")
@@ -479,6 +482,7 @@ def strace() -> str:
     return need("strace")
 
 
+@pytest.mark.slow
 def test_offline_no_socket_is_made(strace: str, registry: Registry, root: Path, tmp_path: Path) -> None:
     source = f"oci://{registry.host}/acme/vpc?tag=1.0.0"
     client(root).get(source, tmp_path / "first")

@@ -13,10 +13,12 @@ import pytest
 
 from getmodules import Client
 from getmodules.cache.upkeep import prune, verify
-from tests.functional.test_strace import FILES, FULL, STRIDE, Hit, Scene, make_source, strace, sweep  # noqa: F401 - a fixture
 from tests.support.servers import Connection, Received, serving
 from tests.support.snapshots import snapshot
 from tests.support.stores import a_home, nothing_half
+from tests.support.strace import FILES, FULL, STRIDE, Hit, Scene, make_source, strace, sweep  # noqa: F401 - a fixture
+
+pytestmark = pytest.mark.slow
 
 
 @dataclass(frozen=True)

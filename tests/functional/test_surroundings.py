@@ -80,12 +80,14 @@ def until_there_is_room(here: Path, source: str, force: bool, options: Iterator[
     in_mount_namespace(work)
 
 
+@pytest.mark.slow
 @each_source
 @with_and_without_force
 def test_a_full_disk_at_every_size(source: str, force: bool, here: Path) -> None:
     until_there_is_room(here, source, force, (f"size={pages * PAGE}" for pages in range(1, 200)))
 
 
+@pytest.mark.slow
 @each_source
 @with_and_without_force
 def test_out_of_inodes_at_every_count(source: str, force: bool, here: Path) -> None:
@@ -120,6 +122,7 @@ def test_a_source_on_a_disk_that_cannot_be_written(source: str, here: Path) -> N
 # --------------------------------------------------------------------------------------------- descriptors
 
 
+@pytest.mark.slow
 @each_source
 @with_and_without_force
 def test_few_descriptors(source: str, force: bool, here: Path) -> None:
@@ -148,6 +151,7 @@ def test_few_descriptors(source: str, force: bool, here: Path) -> None:
     assert os.listdir(here / "place") == ["dest"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", range(4, 16))
 def test_few_descriptors_for_the_command(most: int, here: Path) -> None:
     """Python itself needs some to start; whatever happens, it ends with a documented code and leaves nothing."""

@@ -85,6 +85,7 @@ def judged(data: bytes, kind: str) -> tuple[str, list[tuple[str, bytes | None]]]
     return tree.h1, [(entry.path, entry.sha256) for entry in tree.entries]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", GOOD)
 def test_an_archive_that_is_cut_off_is_refused(which: str) -> None:
     kind, data = GOOD[which]
@@ -103,6 +104,7 @@ def contents(data: bytes, kind: str) -> list[bytes] | None:
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["zip", "streamed zip", "PAX"])
 def test_a_flipped_bit_never_changes_content(which: str) -> None:
     """What has a checksum is refused or the same; names, modes and times in a zip have none."""
@@ -127,6 +129,7 @@ def test_rubbish_is_refused_with_an_error_of_ours(data: bytes, kind: str) -> Non
     assert judged(data, kind) is None
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.data())
 def test_a_damaged_tar_header_is_never_read_as_another_file(choice: st.DataObject) -> None:

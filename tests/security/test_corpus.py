@@ -7,6 +7,7 @@ import stat
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,15 @@ CLASSES = {
 
 REFUSED = [case for case in CASES if case.code]
 ACCEPTED = [case for case in CASES if not case.code]
-each_refused = pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.id)
+#: What is packed and unpacked for seconds before it is too much.
+BOMBS = ("too high a ratio", "too long a name", "too many names")
+
+
+def _as_parameter(case: Case) -> Any:
+    return pytest.param(case, id=case.id, marks=[pytest.mark.slow] if case.id.endswith(BOMBS) else [])
+
+
+each_refused = pytest.mark.parametrize("case", [_as_parameter(case) for case in REFUSED])
 each_accepted = pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.id)
 
 

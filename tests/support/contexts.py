@@ -1,4 +1,4 @@
-"""Contexts for tests of what lies below the pipeline."""
+"""Contexts, and settings of the network, for tests of what lies below the pipeline."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ from getmodules.api.limits import Deadline, Limits
 from getmodules.api.ports import Context, Progress
 from getmodules.cache.session import CacheSession
 from getmodules.files.private import PrivateDirectories
+from getmodules.net.settings import NetSettings
 from getmodules.util.values import replace
+
+#: How a network is waited for: patient enough for a busy machine, impatient enough for a test.
+QUICK = NetSettings(
+    connect_seconds=1, silence_seconds=1.5, rate_window_seconds=1, rate_window_bytes=2000, backoff_seconds=0.01
+)
 
 
 def a_context(tmp_path: Path | None = None, **more: Any) -> Context:

@@ -1,4 +1,4 @@
-"""Where tests of the git getter happen: repositories, a client that sees nothing of this machine, and what it left."""
+"""A client and repositories for tests of the git getter: it sees nothing of this machine, and leaves nothing."""
 
 from __future__ import annotations
 

@@ -25,3 +25,11 @@ def a_store_of(repository: Repository, workshop: Path, kind: Extent = Extent.TIP
     store.prepare()
     shutil.copytree(repository.path / "objects", store.path / "objects", dirs_exist_ok=True)
     return store
+
+
+def settings(found: dict[str, str]) -> dict[str, str]:
+    """The settings that git is told by these variables."""
+    count = int(found["GIT_CONFIG_COUNT"])
+    pairs = [(found[f"GIT_CONFIG_KEY_{number}"], found[f"GIT_CONFIG_VALUE_{number}"]) for number in range(count)]
+    assert f"GIT_CONFIG_KEY_{count}" not in found
+    return dict(pairs)

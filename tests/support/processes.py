@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import gc
 import inspect
 import os
 import shutil
@@ -38,6 +39,8 @@ def start(work: Callable[[], int | None]) -> int:
     if pid:
         return pid
     code = FAILED
+    # A collection would touch, and so copy, every page of the test runner's memory.
+    gc.freeze()
     try:
         code = work() or 0
     except BaseException:  # noqa: BLE001 - a child must never return into the test runner
@@ -164,6 +167,30 @@ def strike_at(number: int, blow: Callable[[], None]) -> None:
                 blow()
 
     sys.addaudithook(hook)
+
+
+def steps_of(work: Callable[[], int | None]) -> int:
+    """How many things ``work`` does to the file system, and so how many :func:`strike_at` can hit."""
+    counted, told = os.pipe()
+
+    def child() -> int | None:
+        seen = 0
+
+        def hook(event: str, arguments: tuple[object, ...]) -> None:
+            nonlocal seen
+            seen += event in FILE_EVENTS
+
+        sys.addaudithook(hook)
+        code = work()
+        os.write(told, b"%d" % seen)
+        return code
+
+    code = run(child)
+    os.close(told)
+    with open(counted, "rb") as stream:
+        text = stream.read()
+    assert code == 0
+    return int(text)
 
 
 def strike_at_line(number: int, module_directory: Path, blow: Callable[[], None]) -> None:

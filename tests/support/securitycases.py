@@ -1,4 +1,4 @@
-"""What a named hostile input is: how it is built, what becomes of it, and why."""
+"""A named hostile input: how it is built, what becomes of it, and why."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from io import BufferedReader
 
 #: Answers one request, on an open connection; returns whether the connection goes on.
 Answer = Callable[["Connection", "Received"], bool | None]
@@ -119,14 +120,22 @@ def serving(answer: Answer, *, host: str = "127.0.0.1", tls: ssl.SSLContext | No
     def serve(client: socket.socket) -> None:
         with suppress(OSError):
             if tls is not None:
-                client = tls.wrap_socket(client, server_side=True)
+                client = tls.wrap_socket(client, server_side=True, do_handshake_on_connect=False)
                 open_sockets.append(client)
-            with client, client.makefile("rb") as stream:
-                connection = Connection(client, stopping)
-                while (request := _read_request(stream)) is not None:
-                    server.received.append(request)
-                    if not answer(connection, request):
-                        return
+            with client:
+                if stopping.is_set():  # the end may have found the empty socket that wrap_socket leaves
+                    return
+                if isinstance(client, ssl.SSLSocket):
+                    client.do_handshake()
+                answer_all(client)
+
+    def answer_all(client: socket.socket) -> None:
+        with client.makefile("rb") as stream:
+            connection = Connection(client, stopping)
+            while (request := _read_request(stream)) is not None:
+                server.received.append(request)
+                if not answer(connection, request):
+                    return
 
     acceptor = threading.Thread(target=accept)
     acceptor.start()
@@ -139,20 +148,32 @@ def serving(answer: Answer, *, host: str = "127.0.0.1", tls: ssl.SSLContext | No
         listener.close()
         for each in open_sockets:
             with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
+                # Not SSLSocket's own: that one takes the session away under its thread.
+                socket.socket.shutdown(each, socket.SHUT_RDWR)
         acceptor.join()
         for thread in threads:
             thread.join()
 
 
-def _read_request(stream: object) -> Received | None:
-    readline = stream.readline  # type: ignore[attr-defined]
-    line = readline().decode("latin-1").strip()
+def _read_request(stream: BufferedReader) -> Received | None:
+    """The next request; ``None`` where the other side went, be it in the middle of one."""
+    line, *fields = _read_head(stream) or [""]
     if not line:
         return None
     headers: dict[str, str] = {}
-    while (header := readline().decode("latin-1").strip()) != "":
+    for header in fields:
         name, _, value = header.partition(":")
         headers[name.strip().title()] = value.strip()
-    body = stream.read(int(headers.get("Content-Length", "0")))  # type: ignore[attr-defined]
-    return Received(line, headers, body)
+    length = int(headers.get("Content-Length", "0"))
+    body = stream.read(length)
+    return Received(line, headers, body) if len(body) == length else None
+
+
+def _read_head(stream: BufferedReader) -> list[str] | None:
+    """The lines before the empty one, without their ends."""
+    lines: list[str] = []
+    while (line := stream.readline()).strip():
+        if not line.endswith(b"\n"):
+            return None
+        lines.append(line.decode("latin-1").strip())
+    return lines if line else None

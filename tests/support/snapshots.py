@@ -1,4 +1,4 @@
-"""What is in a directory, to the byte, so that "untouched" and "nothing left behind" are one comparison."""
+"""The content of a directory, to the byte, so that "untouched" and "nothing left behind" are one comparison."""
 
 from __future__ import annotations
 

@@ -110,6 +110,7 @@ def test_events_instead_of_prints(project: Project, capsys: pytest.CaptureFixtur
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.usefixtures("quick_retries")
 def test_what_the_manifest_says_about_hosts_is_for_that_project_alone(tmp_path: Path) -> None:
     with Registry() as registry:
         registry.push_module("acme/vpc", "1", {"main.tf": ""})
@@ -124,6 +125,7 @@ def test_what_the_manifest_says_about_hosts_is_for_that_project_alone(tmp_path: 
         assert [failure.module for failure in client.install(plain.directory).failures] == ["vpc"]
 
 
+@pytest.mark.usefixtures("quick_retries")
 def test_the_registry_of_the_manifest(tmp_path: Path) -> None:
     project = Project(tmp_path / "project")
     project.wants('[defaults]\nregistry = "r.invalid"\n', m="acme/vpc/aws")

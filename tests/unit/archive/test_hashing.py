@@ -12,7 +12,7 @@ import pytest
 import getmodules
 from getmodules.archive.tree_hash import h1, link_to_directory_digest
 from getmodules.errors import ConfigError, GetModulesError
-from tests.unit.archive.test_tree_hash import VECTORS, content_of
+from tests.support.h1vectors import VECTORS, content_of
 
 DIRECTORIES = [pytest.param(row, id=row["name"]) for row in VECTORS if "files" in row and "h1_dir" in row]
 ZIPS = [pytest.param(row, id=row["name"]) for row in VECTORS if "zip_b64" in row]

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import json
 from typing import Any
 
 import pytest
 
 from getmodules.archive.tree_hash import h1
 from getmodules.errors import ContentError
-from tests.support.checkout import CASES
-
-VECTORS = json.loads((CASES / "h1.json").read_text())
-
-
-def content_of(file: dict[str, Any]) -> bytes:
-    return base64.b64decode(file["b64"]) if "b64" in file else file["text"].encode()
+from tests.support.h1vectors import VECTORS, content_of
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ def directory_of(data: bytes) -> list[str]:
     return [entry.name for entry in read_directory(Window(io.BytesIO(data), len(data)))]
 
 
+@pytest.mark.slow
 def test_zip64_end_records() -> None:
     assert len(directory_of(many())) == MANY
 
@@ -67,6 +68,7 @@ def test_a_directory_is_bounded(tmp_path: Path) -> None:
     refused(LimitExceededError, "limit-exceeded/metadata", zip_bytes(*entries), "zip", tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_memory_is_bounded(tmp_path: Path) -> None:
     """As many names as are allowed, behind as large a directory as is allowed, and in the wrong order."""

@@ -92,6 +92,7 @@ def test_it_does_not_work(registry: Registry, tmp_path: Path, password: str | No
     assert "wrong-passw0rd" not in result.out + result.err + told.out
 
 
+@pytest.mark.usefixtures("quick_retries")
 def test_the_registry_cannot_be_asked(tmp_path: Path) -> None:
     with Registry() as registry:
         host = registry.host

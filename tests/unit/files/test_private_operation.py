@@ -206,5 +206,6 @@ def sweep_lines(place: Path, work: Callable[[Path], None]) -> int:
     return number
 
 
+@pytest.mark.slow
 def test_an_interrupt_at_any_line_leaves_nothing(tmp_path: Path) -> None:
     assert sweep_lines(tmp_path, everything) > 100

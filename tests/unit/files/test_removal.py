@@ -62,7 +62,7 @@ def special(where: Path) -> None:
     [
         pytest.param(lambda where: None, id="nothing"),
         pytest.param(many, id="branches"),
-        pytest.param(lambda where: deep(where, 1500), id="deeper-than-the-recursion-limit"),
+        pytest.param(lambda where: deep(where, 1500), id="deeper-than-the-recursion-limit", marks=pytest.mark.slow),
         pytest.param(read_only, id="read-only-directories"),
         pytest.param(links, id="links"),
         pytest.param(special, id="special-files-and-odd-names"),

@@ -531,6 +531,7 @@ def until_it_gets_through(step: Callable[[int], int], stride: int = 1) -> int:
     return number
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unsynced")
 @pytest.mark.parametrize("force", [False, True], ids=["plain", "force"])
 def test_killed_at_any_step(force: bool, replacing: str, place: Path) -> None:
@@ -557,6 +558,7 @@ def test_killed_at_any_step(force: bool, replacing: str, place: Path) -> None:
     assert outcomes == (expected | {"absent"} if replacing == "two-steps" else expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("force", [False, True], ids=["plain", "force"])
 @pytest.mark.parametrize(
     "blow",
@@ -571,7 +573,7 @@ def test_killed_at_any_step(force: bool, replacing: str, place: Path) -> None:
 @pytest.mark.usefixtures("replacing", "unsynced")
 def test_a_fault_at_any_step(blow: Callable[[], None], force: bool, place: Path) -> None:
     outcomes = set()
-    for number in range(1, steps_of_an_installation(place, force=force)):
+    for number in range(1, steps_of_an_installation(place, force=force) + 1):
         dest, before = prepared(place, number, force=force)
         code = attempt(dest, partial(processes.strike_at, number, blow), force=force)
         assert code in (PUBLISHED, LOST, INTERRUPTED)
@@ -580,13 +582,11 @@ def test_a_fault_at_any_step(blow: Callable[[], None], force: bool, place: Path)
 
 
 def steps_of_an_installation(place: Path, *, force: bool) -> int:
-    def step(number: int) -> int:
-        dest, _before = prepared(place, -number, force=force)
-        return attempt(dest, partial(processes.strike_at, number, kill), force=force)
-
-    return until_it_gets_through(step)
+    dest, _before = prepared(place, 0, force=force)
+    return processes.steps_of(lambda: install(dest, force=force))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("force", [False, True], ids=["plain", "force"])
 @pytest.mark.usefixtures("replacing", "unsynced")
 def test_an_interrupt_at_any_line(force: bool, place: Path) -> None:
@@ -631,6 +631,7 @@ def contender(dest: Path, number: int, *, force: bool) -> int:
     return PUBLISHED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dest", ["dest", "a/b/dest"], ids=["plain", "parents-absent"])
 @pytest.mark.parametrize(("count", "rounds"), [(2, 10), (20, 3)], ids=["two", "twenty"])
 def test_of_many_exactly_one_wins(count: int, rounds: int, dest: str, tmp_path: Path) -> None:
@@ -642,6 +643,7 @@ def test_of_many_exactly_one_wins(count: int, rounds: int, dest: str, tmp_path: 
         assert os.listdir(where.parent) == ["dest"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "rounds"), [(2, 10), (20, 3)], ids=["two", "twenty"])
 @pytest.mark.usefixtures("replacing", "unsynced")
 def test_with_force_all_succeed_and_the_result_is_one_of_them(count: int, rounds: int, tmp_path: Path) -> None:

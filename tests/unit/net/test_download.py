@@ -15,9 +15,8 @@ from getmodules.errors import GetModulesError
 from getmodules.net.download import Download
 from getmodules.net.session import Call, Session
 from getmodules.net.wire import Wire
-from tests.support.contexts import a_context
+from tests.support.contexts import QUICK, a_context
 from tests.support.servers import Answer, Connection, Received, serving
-from tests.unit.net.test_wire import QUICK
 
 BODY = bytes(range(256)) * 400
 HALF = len(BODY) // 2

@@ -17,10 +17,9 @@ from getmodules.api.limits import Deadline
 from getmodules.errors import GetModulesError
 from getmodules.net.session import Call, Grant, Session, origin_of
 from getmodules.net.wire import Wire
-from tests.support.contexts import a_context
+from tests.support.contexts import QUICK, a_context
 from tests.support.refusals import words_of
 from tests.support.servers import Answer, Connection, Received, serving
-from tests.unit.net.test_wire import QUICK
 
 
 def ask(answer: Answer, **more: Any) -> Any:

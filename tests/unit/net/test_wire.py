@@ -11,16 +11,12 @@ import pytest
 
 from getmodules.api.limits import Deadline
 from getmodules.errors import GetModulesError
-from getmodules.net.settings import NetSettings
+from getmodules.net import watch
 from getmodules.net.wire import Wire
-from tests.support.contexts import a_context
+from tests.support.contexts import QUICK, a_context
 from tests.support.servers import Answer, Connection, Received, serving, silent
 from tests.support.waiting import wait_until
 
-#: Patient enough for a busy machine, impatient enough for a test.
-QUICK = NetSettings(
-    connect_seconds=1, silence_seconds=1.5, rate_window_seconds=1, rate_window_bytes=2000, backoff_seconds=0.01
-)
 BODY = b"x" * 5000
 
 
@@ -153,10 +149,10 @@ def reset_in_body(connection: Connection, _: Received) -> bool:
         pytest.param(raw(""), "network", id="nothing at all"),
         pytest.param(reset_in_headers, "network", id="reset in the headers"),
         pytest.param(reset_in_body, "network", id="reset in the body"),
-        pytest.param(silent, "network/timeout", id="silent"),
-        pytest.param(slow_headers, "network/timeout", id="slow headers"),
-        pytest.param(slow_body, "network/timeout", id="slow body"),
-        pytest.param(endless_continue, "network/timeout", id="endless 100 Continue"),
+        pytest.param(silent, "network/timeout", id="silent", marks=pytest.mark.slow),
+        pytest.param(slow_headers, "network/timeout", id="slow headers", marks=pytest.mark.slow),
+        pytest.param(slow_body, "network/timeout", id="slow body", marks=pytest.mark.slow),
+        pytest.param(endless_continue, "network/timeout", id="endless 100 Continue", marks=pytest.mark.slow),
     ],
 )
 def test_answers_that_are_refused_in_bounded_time(answer: Answer, code: str) -> None:
@@ -239,7 +235,8 @@ def test_an_address_is_checked_before_it_is_connected_to() -> None:
     assert server.connections == 0
 
 
-def test_no_thread_and_no_socket_is_left() -> None:
+def test_no_thread_and_no_socket_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "_IDLE_SECONDS", 0.1)
     fetch(lambda connection, _: connection.reply("200 OK", BODY))
     wait_until(lambda: all(thread.name != "getmodules-guardian" for thread in threading.enumerate()))
 

@@ -138,6 +138,7 @@ def test_a_verifier_that_judges_archives_only_is_not_passed_over(tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_one_layer_many_times_allows_no_more_to_be_unpacked(tmp_path: Path) -> None:
     """The ratio is of what came, and it came once."""
     layer = gzip.compress(tar_of({"f": bytes(80 << 20)}))

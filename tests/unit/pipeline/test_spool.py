@@ -31,6 +31,7 @@ def test_the_deadline_ends_a_download_that_goes_on_for_ever(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [1, 1000, FEW_BYTES + 1], ids=["bytes", "pieces", "all at once"])
 @pytest.mark.parametrize("size", [0, 1, FEW_BYTES, FEW_BYTES + 1])
 def test_few_bytes_are_held_as_they_were_hashed(tmp_path: Path, size: int, piece: int) -> None:

@@ -100,6 +100,7 @@ def test_an_entry_that_was_edited_is_not_compared_with_what_is_locked(locked: Pr
     ]
 
 
+@pytest.mark.usefixtures("quick_retries")
 def test_a_repository_that_is_gone(locked: Project, registry: Registry) -> None:
     registry.stop()
     report = _outdated(locked)

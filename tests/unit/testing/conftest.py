@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from getmodules.testing import Registry, module_package
-from tests.support.asking import Stocked
+from tests.support.registryclient import Stocked
 
 
 @pytest.fixture(params=["memory", "layout"])

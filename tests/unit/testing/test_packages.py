@@ -21,7 +21,7 @@ from getmodules.testing import (
     tar_of,
     zip_of,
 )
-from tests.support.asking import sha
+from tests.support.registryclient import sha
 
 FILES = {"main.tf": "# main\n", "scripts/run.sh": b"#!/bin/sh\n"}
 

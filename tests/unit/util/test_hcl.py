@@ -141,6 +141,7 @@ def test_what_is_refused_and_where(text: str, line: int, column: int, words: str
     assert str(caught.value.position) == f"line {line}, column {column}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -16,9 +16,8 @@ from getmodules.getters.git.connection import connected, sweep_keys
 from getmodules.getters.git.environment import REMOTE
 from getmodules.getters.git.remote import Remote
 from getmodules.net.settings import ClientNetwork, NetSettings
-from tests.support.gitstores import a_git
+from tests.support.gitstores import a_git, settings
 from tests.support.refusals import refusal
-from tests.unit.getters.git.test_environment import settings
 
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\r\nc2VjcmV0\r\n-----END OPENSSH PRIVATE KEY-----"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from getmodules.getters.git.environment import REMOTE, connecting, environment
+from tests.support.gitstores import settings
 
 HOSTILE = {
     "GIT_DIR": "/evil", "GIT_CONFIG_PARAMETERS": "'core.fsmonitor=evil'", "GIT_CONFIG_COUNT": "1",
@@ -13,13 +14,6 @@ HOSTILE = {
     "GIT_ALTERNATE_OBJECT_DIRECTORIES": "/evil", "GIT_ALLOW_PROTOCOL": "ext", "GIT_EXEC_PATH": "/evil",
 }  # fmt: skip
 KEPT = {"HOME": "/home/ada", "PATH": "/bin", "SSH_AUTH_SOCK": "/run/agent", "https_proxy": "http://proxy:8080"}
-
-
-def settings(found: dict[str, str]) -> dict[str, str]:
-    count = int(found["GIT_CONFIG_COUNT"])
-    pairs = [(found[f"GIT_CONFIG_KEY_{number}"], found[f"GIT_CONFIG_VALUE_{number}"]) for number in range(count)]
-    assert f"GIT_CONFIG_KEY_{count}" not in found
-    return dict(pairs)
 
 
 def test_nothing_of_the_callers_git_gets_through() -> None:

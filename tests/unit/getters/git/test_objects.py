@@ -51,6 +51,7 @@ def test_one_with_other_bytes_among_many(count: int, repository: Repository, tmp
     assert ids[-1] in error.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [3, 600])
 def test_a_large_one_that_nobody_reads_is_skipped(count: int, repository: Repository, tmp_path: Path) -> None:
     large = repository.blob(bytes(WHOLE_BYTES + 1))

@@ -24,11 +24,10 @@ from getmodules.addresses.grammar import parse
 from getmodules.api.model import Shape, Unchanged
 from getmodules.getters.http.source import WebSource
 from getmodules.net.settings import ClientNetwork
-from tests.support.contexts import a_context
+from tests.support.contexts import QUICK, a_context
 from tests.support.fakes import ZIP
 from tests.support.refusals import refusal, words_of
 from tests.support.servers import Answer, Connection, Received, Server, replying, serving
-from tests.unit.net.test_wire import QUICK
 
 
 @contextmanager

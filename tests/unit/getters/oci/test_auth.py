@@ -345,11 +345,6 @@ def test_many_threads_make_one_request() -> None:
         assert len(client.service.asked) == 1
 
 
-def silent(connection: Connection, _: Received, __: int) -> bool:
-    connection.sleep(30)
-    return False
-
-
 @pytest.mark.parametrize(
     ("context", "kind", "code"),
     [
@@ -360,6 +355,12 @@ def silent(connection: Connection, _: Received, __: int) -> bool:
 def test_who_waits_for_anothers_request_gives_up_in_time(
     context: Callable[[], Context], kind: type[GetModulesError], code: str
 ) -> None:
+    over = threading.Event()
+
+    def silent(connection: Connection, _: Received, __: int) -> bool:
+        over.wait(30)
+        return False
+
     with asking(token=silent) as client, ThreadPoolExecutor(1) as pool:
         first = pool.submit(client.answer)
         wait_until(lambda: client.service.asked)
@@ -367,6 +368,7 @@ def test_who_waits_for_anothers_request_gives_up_in_time(
         refusal(kind, code, client.answer, None, "acme/vpc", context())
         assert time.monotonic() - began < 1.5
         assert not first.done()
+        over.set()
         first.exception(timeout=20)
 
 

@@ -176,6 +176,7 @@ def test_eight_processes_on_one_tag_have_one_winner(context: Context, tmp_path: 
     assert Layout(path).manifest("1.0.0", context).body == a_manifest(number=winner)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("there", [pytest.param(False, id="making-it"), pytest.param(True, id="it-is-there")])
 def test_whoever_is_killed_whenever_leaves_a_layout_that_works(context: Context, tmp_path: Path, there: bool) -> None:
     """SIGKILL instead of each thing that a writer does to the file system, from the making to the end."""

@@ -191,6 +191,7 @@ def test_zip64(tmp_path: Path, context: Context, monkeypatch: pytest.MonkeyPatch
     assert len(list(read_zip(archived, context))) == 5
 
 
+@pytest.mark.slow
 def test_more_than_65535_files(tmp_path: Path, context: Context) -> None:
     members = [Member(f"{n}", Kind.FILE, 0) for n in range(65_536)]
     pack(members, tmp_path / "x.zip", context)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.asking import Stocked, ask
+from tests.support.registryclient import Stocked, ask
 
 
 @pytest.mark.parametrize(

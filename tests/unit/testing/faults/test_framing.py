@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from tests.support.asking import Stocked, ask, get, talk
+from tests.support.registryclient import Stocked, ask, get, talk
 
 
 def raw(stocked: Stocked, name: str) -> tuple[list[str], bytes]:

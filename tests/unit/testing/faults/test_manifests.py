@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from getmodules.testing import Registry
-from tests.support.asking import Stocked, ask, get, sha, talk
+from tests.support.registryclient import Stocked, ask, get, sha, talk
 
 
 def layer(body: bytes) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 
 import pytest
 
-from tests.support.asking import Stocked, ask
+from tests.support.registryclient import Stocked, ask
 
 
 @pytest.mark.parametrize(

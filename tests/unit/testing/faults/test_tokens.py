@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from getmodules.testing import Access, Registry, User
-from tests.support.asking import Reply, ask
+from tests.support.registryclient import Reply, ask
 
 TARGET = "/token?service=getmodules-testing&scope=repository:a:pull"
 GOOD, BAD = {"Authorization": "Basic dTpw"}, {"Authorization": "Basic eDp4"}

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.support.asking import Stocked, ask, get, talk
+from tests.support.registryclient import Stocked, ask, get, talk
 
 
 @pytest.mark.parametrize("name", ["reset-before-headers", "reset-in-headers", "reset-in-body"])

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.support.asking import OCTETS, Stocked, ask, sha
+from tests.support.registryclient import OCTETS, Stocked, ask, sha
 
 ELSEWHERE = "http://127.0.0.9:99"
 

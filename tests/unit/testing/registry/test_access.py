@@ -8,7 +8,7 @@ import re
 import pytest
 
 from getmodules.testing import Access, Registry, User, module_package
-from tests.support.asking import ask
+from tests.support.registryclient import ask
 
 USERS = {"writer": User("secret"), "reader": User("s:e:c", {"team/*": frozenset({"pull"})})}
 MODULE = module_package({"main.tf": "x"})

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pytest
 
 from getmodules.testing import Access, Registry, User
-from tests.support.asking import Reply, ask
+from tests.support.registryclient import Reply, ask
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 WRITER = {"Authorization": "Basic dTpw"}

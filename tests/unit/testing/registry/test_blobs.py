@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from getmodules.testing import Behaviour, Registry, module_package
-from tests.support.asking import Client, ask, push_blob, sha
+from tests.support.registryclient import Client, ask, push_blob, sha
 
 DATA = bytes(range(200))
 

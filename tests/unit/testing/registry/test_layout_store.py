@@ -10,8 +10,8 @@ import pytest
 from getmodules import ConfigError
 from getmodules.testing import Registry, artifact, index_package, module_package
 from getmodules.testing.registry.layout_store import LayoutStore
-from tests.support.asking import ask
 from tests.support.refusals import refusal
+from tests.support.registryclient import ask
 
 
 def test_what_was_pushed_is_there_at_the_next_start(tmp_path: Path) -> None:

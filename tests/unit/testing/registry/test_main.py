@@ -19,7 +19,7 @@ import pytest
 from getmodules.testing import FAULTS
 from getmodules.testing.registry.__main__ import main
 from getmodules.testing.registry.store import IMAGE_INDEX
-from tests.support.asking import make_certificate
+from tests.support.registryclient import make_certificate
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import pytest
 
 from getmodules.testing import Behaviour, Package, Registry, artifact, image_package, index_package, module_package
 from getmodules.testing.registry.store import IMAGE_INDEX, IMAGE_MANIFEST
-from tests.support.asking import Reply, ask, push_blob, sha
+from tests.support.registryclient import Reply, ask, push_blob, sha
 
 MODULE = module_package({"main.tf": "x"})
 MANIFEST = {"Content-Type": IMAGE_MANIFEST}

@@ -8,7 +8,7 @@ import pytest
 
 from getmodules.testing import Behaviour, Registry, artifact, module_package
 from getmodules.testing.registry.store import IMAGE_INDEX
-from tests.support.asking import Client, Reply, ask, sha
+from tests.support.registryclient import Client, Reply, ask, sha
 
 MODULE = module_package({"main.tf": "x"})
 TAGS = ["1.0.0", "1.10.0", "1.2.0", "A", "_x", "a", "z"]

@@ -9,7 +9,7 @@ import pytest
 from getmodules.testing.registry.names import Kind, checked_digest, checked_name, is_tag, route
 from getmodules.testing.registry.wire import RefusalError
 from getmodules.util.digest import Digest
-from tests.support.asking import sha
+from tests.support.registryclient import sha
 
 HEX = "0" * 64
 

@@ -16,8 +16,8 @@ import pytest
 from getmodules import ConfigError
 from getmodules.testing import Registry, tls_context
 from getmodules.testing.registry.server import Server
-from tests.support.asking import Client, ask, make_certificate, talk
 from tests.support.refusals import refusal
+from tests.support.registryclient import Client, ask, make_certificate, talk
 from tests.support.waiting import wait_until
 
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from getmodules.testing import Registry
-from tests.support.asking import Client, ask, get, push_blob, sha, talk
+from tests.support.registryclient import Client, ask, get, push_blob, sha, talk
 
 CLOSE = b"Host: x\r\nConnection: close\r\n"
 

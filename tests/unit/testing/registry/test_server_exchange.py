@@ -10,7 +10,7 @@ from getmodules.testing import FAULTS, Registry
 from getmodules.testing.faults.fault import Fault, is_any
 from getmodules.testing.registry.server import Exchange
 from getmodules.testing.registry.wire import Answer, Body
-from tests.support.asking import Client, ask, push_blob
+from tests.support.registryclient import Client, ask, push_blob
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from getmodules.testing import Registry, helm_chart, module_package, provider_package
-from tests.support.asking import ask, sha
+from tests.support.registryclient import ask, sha
 
 
 def test_a_module_is_pushed_in_one_line(registry: Registry) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from getmodules import ConfigError
 from getmodules.testing import Registry
-from tests.support.asking import ask, push_blob
 from tests.support.refusals import refusal
+from tests.support.registryclient import ask, push_blob
 
 
 def statuses(registry: Registry, count: int, target: str = "/v2/") -> list[int]:

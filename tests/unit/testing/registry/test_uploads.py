@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from getmodules.testing import Access, Behaviour, Registry, User
-from tests.support.asking import OCTETS, Client, Reply, ask, push_blob, sha
+from tests.support.registryclient import OCTETS, Client, Reply, ask, push_blob, sha
 
 DATA = bytes(range(250)) * 20
 START = "/v2/a/blobs/uploads/"
