@@ -94,7 +94,9 @@ def test_a_web_server_is_asked_once_for_all_modules(project: Project, registry: 
     shutil.rmtree(project.directory / "modules")
     assert project.client.install(project.directory, locked=True).failures == ()  # from the cache
     shutil.rmtree(project.directory / "modules")
-    bare = Client(environ={"GETMODULES_PLUGINS": ""}, use_cache=False, network=project.client._services.settings.network)
+    bare = Client(
+        environ={"GETMODULES_PLUGINS": ""}, use_cache=False, network=project.client._services.settings.network
+    )
     refused = bare.install(project.directory, locked=True)
     assert [failure.error.code for failure in refused.failures] == ["lock-mismatch"] * 2
     assert not (project.directory / "modules").exists()

@@ -318,7 +318,7 @@ def test_the_map_has_each_folder_and_no_other() -> None:
     section = re.search(r"^The folders\n-+\n(.*?)^What comes next", _MAP, re.MULTILINE | re.DOTALL)
     assert section
     listed = re.findall(r"^``([\w./]+)``$", section[1], re.MULTILINE)
-    not_ideas = {"__init__.py", "__main__.py", "version.py", "__pycache__", "py.typed"}
+    not_ideas = {"__init__.py", "__main__.py", "version.py", "__pycache__/", "py.typed"}
     there = {f"{path.name}/" if path.is_dir() else path.name for path in PACKAGE.iterdir()} - not_ideas
     assert sorted(listed) == sorted(there)
     assert len(there) <= 18
