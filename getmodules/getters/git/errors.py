@@ -215,7 +215,7 @@ def _rows_of_the_repository() -> tuple[Row, ...]:
             *(r"repository not exported", r"access denied or", r"not valid: is this a git repo"),
             *(r"no such (?:project|repository)", r"project you were looking for"),
             *(r"[Rr]epository (?:either )?does not exist", r"[Cc]annot find repository"),
-            *(r"DENIED by fallthru", r"mis-_SPELLED the reponame", r"TF401019", r"[Pp]roject not found"),
+            *(r"DENIED by fallthru", r"mis-spelled the reponame", r"TF401019", r"[Pp]roject not found"),
         ),
         _anywhere(
             rate_limited,

@@ -19,7 +19,7 @@ from getmodules import (
 )
 from getmodules.getters.git.errors import FailedCommand, git_error, knows_no_commit, refuses_commit
 
-STORY = FailedCommand("git fetch from https://h/r", None, "GETMODULES_TOKEN_h")
+FETCH = FailedCommand("git fetch from https://h/r", None, "GETMODULES_TOKEN_h")
 UNABLE = "fatal: unable to access 'https://h/r/': "
 
 ROWS = [
@@ -76,7 +76,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("said", "kind", "code"), ROWS, ids=[row[0][-60:] or "nothing" for row in ROWS])
 def test_a_failure(said: str, kind: type[GetModulesError], code: str) -> None:
-    error = git_error(said, STORY)
+    error = git_error(said, FETCH)
     assert type(error) is kind, error
     assert error.code == code
     assert "https://h/r" in error.message
@@ -278,7 +278,7 @@ def test_where_nothing_else_is_said_gits_end_is_better_than_nothing() -> None:
 
 
 def test_what_was_said_stands_in_the_message_without_its_secrets() -> None:
-    error = git_error("fatal: https://ada:s3cr3t@h/\x1b[31m is new", STORY)
+    error = git_error("fatal: https://ada:s3cr3t@h/\x1b[31m is new", FETCH)
     assert "is new" in error.message
     assert "s3cr3t" not in error.message
     assert "\x1b" not in error.message

@@ -19,7 +19,7 @@ HTTP_403 = "fatal: unable to access 'https://h/r/': The requested URL returned e
 
 
 @pytest.mark.parametrize(
-    ("said", "story", "kind", "message", "hint"),
+    ("said", "command", "kind", "message", "hint"),
     [
         pytest.param(NO_USER, WEB, AuthenticationError, "none were found", TOKEN, id="no credential"),
         pytest.param(NO_USER, WEB._replace(offered=TOKEN), AuthenticationError,
@@ -42,9 +42,9 @@ HTTP_403 = "fatal: unable to access 'https://h/r/': The requested URL returned e
     ],
 )  # fmt: skip
 def test_who_is_at_the_door(
-    said: str, story: FailedCommand, kind: type[GetModulesError], message: str, hint: str
+    said: str, command: FailedCommand, kind: type[GetModulesError], message: str, hint: str
 ) -> None:
-    error = git_error(said, story)
+    error = git_error(said, command)
     assert type(error) is kind, error
     assert message in error.message
     assert hint in (error.hint or "")

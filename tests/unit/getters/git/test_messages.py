@@ -110,8 +110,8 @@ NAMED = {
 def test_a_repositorys_name_says_nothing(url: str, said: str, code: str, name: str) -> None:
     url = url.format(name)
     path = "/" + unquote(url).rstrip("/").split("/", 3)[3]
-    story = FailedCommand(f"git ls-remote of {url}", None, "TOKEN" if url.startswith("http") else None)
-    error = git_error(said.format(url=url, path=path, name=path.lstrip("/")), story)
+    command = FailedCommand(f"git ls-remote of {url}", None, "TOKEN" if url.startswith("http") else None)
+    error = git_error(said.format(url=url, path=path, name=path.lstrip("/")), command)
     assert error.code == code, error
     assert url in error.message
 
