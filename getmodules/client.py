@@ -13,7 +13,7 @@ from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.api.limits import Limits
 from getmodules.api.model import Installed, Request, Resolved, Want
 from getmodules.api.ports import Context, Progress
-from getmodules.cache.location import Home, directory_from, open_home
+from getmodules.cache.location import CacheLocation, directory_from, open_cache
 from getmodules.cache.session import temporary_workshops
 from getmodules.errors import AddressError
 from getmodules.files.os_errors import install_error
@@ -299,13 +299,13 @@ class _Store:
     def __init__(self, directory: Path | None) -> None:
         self.directory = directory
         self._lock = threading.Lock()
-        self._home: Home | None = None
+        self._home: CacheLocation | None = None
 
-    def home(self) -> Home | None:
+    def home(self) -> CacheLocation | None:
         with self._lock:
             removed = self._home is not None and not self._home.root.is_dir()
             if (self._home is None or removed) and self.directory is not None:
-                self._home = open_home(self.directory)
+                self._home = open_cache(self.directory)
             return self._home
 
 

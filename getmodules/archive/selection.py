@@ -18,7 +18,7 @@ _COMPARED = 2_000
 
 
 @valueclass(kw_only=False)
-class Outlet:
+class Output:
     """An empty staging directory and the part of the package that belongs in it.
 
     ``subdir`` is empty for the whole package, else a clean relative path, or a glob that must match exactly

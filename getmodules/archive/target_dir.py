@@ -29,7 +29,7 @@ _OPEN = "/dev/fd"
 _NO_NAME = frozenset({errno.ENAMETOOLONG, errno.EILSEQ})
 
 
-class Ground:
+class TargetDirectory:
     """One staging directory: a descriptor, or a path where the platform has no calls below a descriptor."""
 
     def __init__(self, root: int | Path) -> None:

@@ -6,7 +6,7 @@ exactly what the returned trees say.
 
 One file on its way to disk, hashed as it is written.
 
-What is being written into one outlet: its limits, its entries, and the links that wait for the end.
+What is being written into one output: its limits, its entries, and the links that wait for the end.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from getmodules.api.model import Entry, Kind, Member, MemberPath, Members, Tree,
 from getmodules.api.ports import Context
 from getmodules.archive.links import LinkWalk
 from getmodules.archive.names import NameBook, member_path
-from getmodules.archive.selection import Outlet, Selection
-from getmodules.archive.target_dir import Ground
+from getmodules.archive.selection import Output, Selection
+from getmodules.archive.target_dir import TargetDirectory
 from getmodules.archive.tree_hash import h1, link_to_directory_digest
 from getmodules.archive.write_thread import LARGE_BYTES, WriteThread
 from getmodules.errors import CorruptArchiveError, LimitExceededError, PluginContractError, UnsafeContentError
@@ -87,16 +87,16 @@ class FileSink:
 _FILE_FLAGS = Kind.FILE
 
 
-class Place:
-    """One outlet with everything known about it.
+class TreeBuilder:
+    """One output with everything known about it.
 
-    Limits are counted for each outlet on its own: what one ``get`` of it would allow must not depend on what
+    Limits are counted for each output on its own: what one ``get`` of it would allow must not depend on what
     else is installed from the same package in the same run.
     """
 
-    def __init__(self, outlet: Outlet, context: Context, packed_bytes: int | None) -> None:
-        self.selection = Selection(outlet.subdir)
-        self.ground = Ground(outlet.root)
+    def __init__(self, output: Output, context: Context, packed_bytes: int | None) -> None:
+        self.selection = Selection(output.subdir)
+        self.ground = TargetDirectory(output.root)
         self.entries: dict[str, Entry] = {}
         self._context = context
         self._limits = limits = context.limits
@@ -201,7 +201,7 @@ class Place:
             self.entries[path] = Entry(MemberPath(path), Kind.SYMLINK, 0, False, digest, target)
 
 
-__all__ = ["Outlet", "write_members"]
+__all__ = ["Output", "write_members"]
 
 #: The members of an enumeration are slow to get at.
 _FILE, _DIRECTORY, _SYMLINK = Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK
@@ -214,14 +214,14 @@ SHARED_BYTES = 64 << 10
 
 
 def write_members(
-    members: Members, outlets: Sequence[Outlet], context: Context, *, packed_bytes: int | None = None
+    members: Members, outputs: Sequence[Output], context: Context, *, packed_bytes: int | None = None
 ) -> tuple[Tree, ...]:
-    """Write ``members`` into all ``outlets`` in one pass; the trees are in the order of the outlets.
+    """Write ``members`` into all ``outputs`` in one pass; the trees are in the order of the outputs.
 
     ``packed_bytes`` is the size of the archive that they come from, for the limit on the ratio. On any
-    exception the outlets hold an unfinished tree: throw them away. ``members`` is closed in any case.
+    exception the outputs hold an unfinished tree: throw them away. ``members`` is closed in any case.
     """
-    writer = _Writer(members, outlets, context, packed_bytes)
+    writer = _Writer(members, outputs, context, packed_bytes)
     try:
         writer.write(members.items)
         return writer.finish()
@@ -233,17 +233,17 @@ def write_members(
 
 
 class _Writer:
-    def __init__(self, members: Members, outlets: Sequence[Outlet], context: Context, packed_bytes: int | None) -> None:
+    def __init__(self, members: Members, outputs: Sequence[Output], context: Context, packed_bytes: int | None) -> None:
         self._context = context
         self._limits = context.limits
         self._book = NameBook(context.limits, strict=members.strict)
-        self._places = [Place(outlet, context, packed_bytes) for outlet in outlets]
-        whole = len(outlets) == 1 and not outlets[0].subdir
+        self._places = [TreeBuilder(output, context, packed_bytes) for output in outputs]
+        whole = len(outputs) == 1 and not outputs[0].subdir
         #: The only place, where all of the package goes into it: most runs, and nothing to choose.
         self._whole = self._places[0] if whole else None
         self._globs = [place for place in self._places if place.selection.is_glob]
         #: With fifty subdirectories of one package, most have no say in where a member goes.
-        self._by_subdir: dict[str, list[Place]] = {}
+        self._by_subdir: dict[str, list[TreeBuilder]] = {}
         for place in self._places:
             if not place.selection.is_glob:
                 self._by_subdir.setdefault(place.selection.subdir, []).append(place)
@@ -285,7 +285,7 @@ class _Writer:
             else:
                 self._make(member, path, wanted)
 
-    def _make(self, member: Member, path: MemberPath, wanted: list[tuple[Place, MemberPath]]) -> None:
+    def _make(self, member: Member, path: MemberPath, wanted: list[tuple[TreeBuilder, MemberPath]]) -> None:
         """What has no content of its own."""
         kind, target = member.kind, member.target
         if kind is Kind.SYMLINK:
@@ -315,7 +315,7 @@ class _Writer:
             self._context.notice(first if count == 1 else f"{first} ({count:,} such names)")
         return trees
 
-    def _wanted(self, path: MemberPath, directory: bool, link: str) -> list[tuple[Place, MemberPath]]:
+    def _wanted(self, path: MemberPath, directory: bool, link: str) -> list[tuple[TreeBuilder, MemberPath]]:
         wanted = []
         for place in self._concerned(path):
             selection = place.selection
@@ -326,7 +326,7 @@ class _Writer:
                 wanted.append((place, relative))
         return wanted
 
-    def _concerned(self, path: str) -> Iterator[Place]:
+    def _concerned(self, path: str) -> Iterator[TreeBuilder]:
         """The places of which ``path`` may be a member, or the directory itself."""
         yield from self._globs
         known = self._by_subdir
@@ -341,7 +341,7 @@ class _Writer:
     # -------------------------------------------------------------------------------------------- files
 
     def _write_whole(
-        self, data: bytes, announced: int | None, executable: bool, wanted: list[tuple[Place, MemberPath]]
+        self, data: bytes, announced: int | None, executable: bool, wanted: list[tuple[TreeBuilder, MemberPath]]
     ) -> None:
         size = len(data)
         if size != announced and (announced is not None or size > self._limits.file_bytes):
@@ -359,7 +359,7 @@ class _Writer:
         announced: int | None,
         executable: bool,
         path: MemberPath,
-        wanted: list[tuple[Place, MemberPath]],
+        wanted: list[tuple[TreeBuilder, MemberPath]],
     ) -> None:
         descriptors: list[int] = []
         sink = FileSink(path, descriptors)
@@ -377,7 +377,9 @@ class _Writer:
         for place, relative in wanted:
             place.entries[relative] = Entry(relative, _FILE, size, executable, digest)
 
-    def _share(self, content: Iterable[bytes], sink: FileSink, wanted: list[tuple[Place, MemberPath]]) -> int | None:
+    def _share(
+        self, content: Iterable[bytes], sink: FileSink, wanted: list[tuple[TreeBuilder, MemberPath]]
+    ) -> int | None:
         """Share the blocks of a file on this machine, where the file system can: its size, or ``None``.
 
         What is hashed then is our twin: the original may change as it likes.
@@ -403,7 +405,12 @@ class _Writer:
         return size
 
     def _pour(
-        self, content: Iterable[bytes], announced: int | None, path: MemberPath, sink: FileSink, places: list[Place]
+        self,
+        content: Iterable[bytes],
+        announced: int | None,
+        path: MemberPath,
+        sink: FileSink,
+        places: list[TreeBuilder],
     ) -> int:
         most = self._limits.file_bytes if announced is None else announced
         size = 0
@@ -442,7 +449,7 @@ class _Writer:
 
     # -------------------------------------------------------------------------------------------- hardlinks
 
-    def _copy(self, member: Member, place: Place, relative: MemberPath) -> None:
+    def _copy(self, member: Member, place: TreeBuilder, relative: MemberPath) -> None:
         original = member_path(member.target)
         inside = place.selection.relative(original)
         source = place.entries.get(inside) if inside else None

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from getmodules.api.model import FEW_BYTES
 from getmodules.cache.location import listing, put
-from getmodules.files.locking import Lock, try_lock
+from getmodules.files.locking import FileLock, try_lock
 from getmodules.files.opening import READ_NO_LINK, directory_of
 from getmodules.util.digest import STRONG, Digest
 from getmodules.util.values import field, valueclass
@@ -115,7 +115,7 @@ class Blobs:
 
 def _shared(descriptor: int) -> bool:
     try:
-        return try_lock(descriptor, shared=True) is not Lock.BUSY
+        return try_lock(descriptor, shared=True) is not FileLock.BUSY
     except OSError:
         return False
 

@@ -29,7 +29,7 @@ def put(root: Path, name: str, fresh: Path) -> Path:
     return root / name
 
 
-def room(root: Path, name: str) -> Path:
+def private_folder(root: Path, name: str) -> Path:
     """The directory ``name`` of the store. Raises ``OSError``."""
     with directory_below(root, name.split("/"), make=True):
         return root / name
@@ -85,14 +85,14 @@ def directory_from(environ: Mapping[str, str]) -> Path | None:
 
 
 @valueclass
-class Home:
+class CacheLocation:
     """An opened store's directory."""
 
     root: Path
     writable: bool
 
 
-def open_home(root: Path) -> Home | None:
+def open_cache(root: Path) -> CacheLocation | None:
     """The store at ``root``, made where there is none; ``None`` where the system lets us have none: it is not needed.
 
     Raises ``ConfigError`` for what must not be touched: somebody else's, another program's, a newer version's.
@@ -109,10 +109,10 @@ def open_home(root: Path) -> Home | None:
     return None
 
 
-def _opened(root: Path, shown: str) -> Home:
+def _opened(root: Path, shown: str) -> CacheLocation:
     _check_directory(_made(root), shown)
     writable = os.access(root, os.W_OK | os.X_OK)
-    return Home(root=root, writable=_check_version(root, shown, writable=writable))
+    return CacheLocation(root=root, writable=_check_version(root, shown, writable=writable))
 
 
 def _made(root: Path) -> os.stat_result:

@@ -13,17 +13,17 @@ from pathlib import Path
 from time import sleep
 
 from getmodules.files import opening as openflags
-from getmodules.files.locking import Lock, try_lock
+from getmodules.files.locking import FileLock, try_lock
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.1
 
 
-def claim_name(key: str) -> str:
+def lock_name(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 @contextmanager
-def claimed(path: Path, waiting: Callable[[bool], None]) -> Iterator[None]:
+def locked(path: Path, waiting: Callable[[bool], None]) -> Iterator[None]:
     """Alone with ``path``, a lock file, until the block ends.
 
     ``waiting`` is called before each pause, with ``True`` the first time; it may raise. Raises ``OSError`` where the
@@ -44,14 +44,14 @@ def _take(path: Path, waiting: Callable[[bool], None]) -> int:
         descriptor, answer = attempt(path, openflags.LOCK)
         if descriptor is not None:
             return descriptor
-        if answer is Lock.BUSY:
+        if answer is FileLock.BUSY:
             waiting(first)
             first = False
             sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
 
-def attempt(path: Path, flags: int) -> tuple[int | None, Lock]:
+def attempt(path: Path, flags: int) -> tuple[int | None, FileLock]:
     """The file at ``path`` as a descriptor, alone with it, or else why not. Raises ``OSError``.
 
     Whoever was alone with it may have removed it between its opening and its locking: then it is not ``BUSY``.
@@ -59,7 +59,7 @@ def attempt(path: Path, flags: int) -> tuple[int | None, Lock]:
     descriptor = os.open(path, flags, 0o600)
     try:
         answer = try_lock(descriptor)
-        if answer is Lock.UNSUPPORTED or (answer is Lock.HELD and _is_still_there(path, descriptor)):
+        if answer is FileLock.UNSUPPORTED or (answer is FileLock.HELD and _is_still_there(path, descriptor)):
             return descriptor, answer
     except BaseException:
         os.close(descriptor)

@@ -23,11 +23,11 @@ from typing import Self
 from getmodules.api.model import Archive
 from getmodules.api.ports import Context
 from getmodules.cache.blobs import Blobs
-from getmodules.cache.location import Home, room
-from getmodules.cache.locks import claim_name, claimed
+from getmodules.cache.location import CacheLocation, private_folder
+from getmodules.cache.locks import lock_name, locked
 from getmodules.cache.records import PinRecord, Records, RefRecord
 from getmodules.errors import InstallError, OfflineError
-from getmodules.files.download_file import Arriving
+from getmodules.files.download_file import DownloadFile
 from getmodules.files.locking import try_lock
 from getmodules.files.opening import DIRECTORY
 from getmodules.files.os_errors import ANOTHER_TMPDIR, translated
@@ -61,7 +61,7 @@ class Trouble:
 class Visit:
     """Reading needs nothing; what arrives lies in a private directory, and goes with the visit if it is not kept."""
 
-    def __init__(self, home: Home | None, private: PrivateDirectories, trouble: Trouble | None = None) -> None:
+    def __init__(self, home: CacheLocation | None, private: PrivateDirectories, trouble: Trouble | None = None) -> None:
         self._home = home
         self._private = private
         self._trouble = trouble or Trouble()
@@ -109,9 +109,9 @@ class Visit:
             content=found.content,
         )
 
-    def arriving(self, spare: Callable[[], Path]) -> Arriving:
+    def arriving(self, spare: Callable[[], Path]) -> DownloadFile:
         """A new file, open as long as the visit lasts: in the store as long as that works, else at ``spare()``."""
-        arriving = Arriving(spare, self._fresh, self._trouble.report) if self._writable else Arriving(spare)
+        arriving = DownloadFile(spare, self._fresh, self._trouble.report) if self._writable else DownloadFile(spare)
         self._stack.callback(arriving.close)
         with suppress(OSError):  # so that nobody prunes it when it is a blob, and is being unpacked
             try_lock(arriving.descriptor, shared=True)
@@ -183,7 +183,7 @@ class Visit:
                 with self._tolerated():
                     key = _workshop(key)
                     stack.enter_context(self._claimed(key, context))
-                    made = room(self._home.root, f"workshops/{claim_name(key)}")
+                    made = private_folder(self._home.root, f"workshops/{lock_name(key)}")
                     os.utime(made)
                     lasting = made
             try:
@@ -199,7 +199,7 @@ class Visit:
             return
         import shutil
 
-        lasting = self._home.root / "workshops" / claim_name(_workshop(key))
+        lasting = self._home.root / "workshops" / lock_name(_workshop(key))
         # Files and directories alone, and not their modes: what is ours is to be written to. Who works there copes with
         # any state of it.
         with suppress(OSError):
@@ -213,7 +213,7 @@ class Visit:
 
     def _claimed(self, key: str, context: Context) -> AbstractContextManager[None]:
         assert self._home is not None
-        return claimed(room(self._home.root, "locks") / claim_name(key), _waiting(context))
+        return locked(private_folder(self._home.root, "locks") / lock_name(key), _waiting(context))
 
     def settle(self, beside: Path) -> None:
         """Bring what was kept to the disk, unless that happens anyway when what is at ``beside`` is published.
@@ -239,7 +239,7 @@ class Visit:
             assert self._home is not None
             root = self._home.root
             try:
-                self._ingest = self._private.beside(root / "ingest", partial(room, root, "ingest"))
+                self._ingest = self._private.beside(root / "ingest", partial(private_folder, root, "ingest"))
             except InstallError as error:
                 raise OSError(errno.EBUSY, error.message) from error
             self._stack.callback(remove_entries, self._ingest, self._arrived)

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from getmodules.cache.blobs import Blobs
-from getmodules.cache.location import Home, listing, room
+from getmodules.cache.location import CacheLocation, listing, private_folder
 from getmodules.cache.locks import attempt
 from getmodules.cache.records import Records
 from getmodules.errors import InstallError
@@ -29,7 +29,7 @@ from getmodules.util.values import valueclass
 
 
 @valueclass
-class StoreInfo:
+class CacheInfo:
     path: Path
     writable: bool
     blobs: int
@@ -39,7 +39,7 @@ class StoreInfo:
 
 
 @valueclass
-class Checked:
+class CacheCheck:
     """``damaged`` were dropped, unless the store cannot be written to."""
 
     blobs: int
@@ -66,10 +66,10 @@ class _Thing:
     counts: bool = True
 
 
-def info(home: Home) -> StoreInfo:
+def info(home: CacheLocation) -> CacheInfo:
     blobs, rooms = list(_blobs(home)), list(_rooms(home))
     records = list(_records(home))
-    return StoreInfo(
+    return CacheInfo(
         path=home.root,
         writable=home.writable,
         blobs=len(blobs),
@@ -79,7 +79,7 @@ def info(home: Home) -> StoreInfo:
     )
 
 
-def verify(home: Home) -> Checked:
+def verify(home: CacheLocation) -> CacheCheck:
     """Hash every blob. What is not what it is called is dropped."""
     blobs = Blobs(home.root)
     count = size = 0
@@ -88,10 +88,10 @@ def verify(home: Home) -> Checked:
         if held is not None:
             os.close(held.descriptor)
             count, size = count + 1, size + held.size
-    return Checked(blobs=count, bytes=size, damaged=tuple(map(str, blobs.damaged)))
+    return CacheCheck(blobs=count, bytes=size, damaged=tuple(map(str, blobs.damaged)))
 
 
-def prune(home: Home, *, max_size: int | None = None, older_than: float | None = None) -> Pruned:
+def prune(home: CacheLocation, *, max_size: int | None = None, older_than: float | None = None) -> Pruned:
     """Remove what was not used for ``older_than`` seconds; then, the longest unused first, down to ``max_size``."""
     before = None if older_than is None else time.time() - older_than
 
@@ -101,12 +101,12 @@ def prune(home: Home, *, max_size: int | None = None, older_than: float | None =
     return _remove_those(home, goes)
 
 
-def clean(home: Home) -> Pruned:
+def clean(home: CacheLocation) -> Pruned:
     """Remove everything that nobody uses at this moment."""
     return _remove_those(home, lambda thing, left: True)
 
 
-def _remove_those(home: Home, goes: Callable[[_Thing, int], bool]) -> Pruned:
+def _remove_those(home: CacheLocation, goes: Callable[[_Thing, int], bool]) -> Pruned:
     """What ``goes``, of which it is told how many bytes there are still. What cannot be removed keeps nothing else."""
     things = sorted((*_blobs(home), *_rooms(home), *_records(home)), key=lambda thing: thing.used)
     total = sum(thing.size for thing in things)
@@ -132,7 +132,7 @@ def _remove_those(home: Home, goes: Callable[[_Thing, int], bool]) -> Pruned:
     return Pruned(removed=removed, freed=freed, bytes=total - freed)
 
 
-def _not_removed(resisting: list[OSError], home: Home, freed: int) -> InstallError:
+def _not_removed(resisting: list[OSError], home: CacheLocation, freed: int) -> InstallError:
     count = f"{len(resisting):,} of the things in the cache" if len(resisting) > 1 else "something in the cache"
     error = install_error(resisting[0], f"cannot remove {count} ({freed:,} bytes were freed)")
     hint = error.hint
@@ -145,12 +145,12 @@ def _not_removed(resisting: list[OSError], home: Home, freed: int) -> InstallErr
 # ------------------------------------------------------------------------------------------------ what is there
 
 
-def _blobs(home: Home) -> Iterator[_Thing]:
+def _blobs(home: CacheLocation) -> Iterator[_Thing]:
     blobs = Blobs(home.root)
     return _files((blobs.path(digest) for digest in blobs.all()), counts=True)
 
 
-def _records(home: Home) -> Iterator[_Thing]:
+def _records(home: CacheLocation) -> Iterator[_Thing]:
     return _files(Records(home.root, _nowhere).files(), counts=False)
 
 
@@ -161,7 +161,7 @@ def _files(paths: Iterable[Path], *, counts: bool) -> Iterator[_Thing]:
             yield _Thing(path=path, size=status.st_size, used=status.st_mtime, counts=counts)
 
 
-def _rooms(home: Home) -> Iterator[_Thing]:
+def _rooms(home: CacheLocation) -> Iterator[_Thing]:
     for name in listing(home.root, "workshops"):
         path = home.root / "workshops" / name
         status = status_of(path)
@@ -182,7 +182,7 @@ def _tree_size(path: Path) -> int:
 # --------------------------------------------------------------------------------------------------- removing
 
 
-def _remove(thing: _Thing, home: Home) -> bool:
+def _remove(thing: _Thing, home: CacheLocation) -> bool:
     """Whether it is gone. What somebody uses stays."""
     return _remove_file(thing.path) if thing.lock is None else _remove_room(thing.path, thing.lock, home)
 
@@ -205,8 +205,8 @@ def _remove_file(path: Path) -> bool:
     return True
 
 
-def _remove_room(path: Path, lock: Path, home: Home) -> bool:
-    room(home.root, "locks")
+def _remove_room(path: Path, lock: Path, home: CacheLocation) -> bool:
+    private_folder(home.root, "locks")
     descriptor, _ = attempt(lock, openflags.LOCK)
     if descriptor is None:
         return False
@@ -226,9 +226,9 @@ def _remove_room(path: Path, lock: Path, home: Home) -> bool:
     return True
 
 
-def _move_out(path: Path, home: Home) -> None:
+def _move_out(path: Path, home: CacheLocation) -> None:
     """First out of the way, then removed: a run that is killed here leaves no half of a repository."""
-    waste = PrivateDirectory(room(home.root, "ingest"))
+    waste = PrivateDirectory(private_folder(home.root, "ingest"))
     try:
         waste.create()
         os.rename(path, waste.path / path.name)
@@ -243,14 +243,14 @@ def _remove_in_place(path: Path) -> None:
     os.rmdir(path)
 
 
-def _tidy(home: Home) -> None:
+def _tidy(home: CacheLocation) -> None:
     """Lock files that nobody holds, and what dead runs left."""
     if not home.writable:
         return
     with translated("cannot remove what is in the cache"):
         for name in listing(home.root, "locks"):
             _remove_file(home.root / "locks" / name)
-        Sweeper().sweep(room(home.root, "ingest"))
+        Sweeper().sweep(private_folder(home.root, "ingest"))
 
 
 def _nowhere() -> Path:

@@ -14,7 +14,7 @@ from getmodules.files.opening import NEW
 _PIECE = 1 << 20
 
 
-class Arriving:
+class DownloadFile:
     """Open from its making to :meth:`close`, so that nobody can put another file in the place of what was written.
 
     It begins as ``first()`` says; where that fails, then or later, ``failed`` is told, and what has arrived goes on

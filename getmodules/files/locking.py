@@ -11,14 +11,14 @@ _BUSY = (errno.EACCES, errno.EDEADLK) if sys.platform == "win32" else (errno.EWO
 _UNSUPPORTED = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
 
 
-class Lock(Enum):
+class FileLock(Enum):
     HELD = "held"
     BUSY = "busy"
     #: A file system without locks (some network mounts): nobody there can tell the living from the dead.
     UNSUPPORTED = "unsupported"
 
 
-def try_lock(fd: int, *, shared: bool = False) -> Lock:
+def try_lock(fd: int, *, shared: bool = False) -> FileLock:
     """Take the lock of an open file, without waiting. It is given back when ``fd`` is closed.
 
     Any number may share it, and then nobody has it alone. Windows knows no such lock here: what is open there
@@ -29,7 +29,7 @@ def try_lock(fd: int, *, shared: bool = False) -> Lock:
             import msvcrt
 
             if shared:
-                return Lock.UNSUPPORTED
+                return FileLock.UNSUPPORTED
             os.lseek(fd, 0, os.SEEK_SET)
             msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
         else:
@@ -38,8 +38,8 @@ def try_lock(fd: int, *, shared: bool = False) -> Lock:
             fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in _BUSY:
-            return Lock.BUSY
+            return FileLock.BUSY
         if error.errno in _UNSUPPORTED:
-            return Lock.UNSUPPORTED
+            return FileLock.UNSUPPORTED
         raise
-    return Lock.HELD
+    return FileLock.HELD

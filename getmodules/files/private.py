@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Self
 
 from getmodules.errors import InstallError
-from getmodules.files.locking import Lock, try_lock
+from getmodules.files.locking import FileLock, try_lock
 from getmodules.files.opening import NOFOLLOW, NONBLOCK
 from getmodules.files.removal import remove_contents
 from getmodules.util.redact import printable
@@ -86,7 +86,7 @@ class PrivateDirectory:
             if mode & stat.S_IRWXU != stat.S_IRWXU:  # a umask that takes even the owner's rights
                 os.chmod(path, stat.S_IMODE(mode) | stat.S_IRWXU)
             self._lock = os.open(path / LOCK_NAME, _LOCK_FLAGS | os.O_CREAT, 0o600)
-            return try_lock(self._lock) is not Lock.BUSY and os.path.samestat(
+            return try_lock(self._lock) is not FileLock.BUSY and os.path.samestat(
                 os.fstat(self._lock), os.stat(path / LOCK_NAME)
             )
         except FileNotFoundError:
@@ -139,7 +139,7 @@ class PrivateDirectory:
             with suppress(OSError):  # not empty: then whatever it is, it is not ours
                 os.rmdir(path)
             return None
-        if stat.S_ISREG(os.fstat(directory._lock).st_mode) and try_lock(directory._lock) is Lock.HELD:
+        if stat.S_ISREG(os.fstat(directory._lock).st_mode) and try_lock(directory._lock) is FileLock.HELD:
             directory._path = path
             return directory
         directory._close_lock()

@@ -150,7 +150,7 @@ class Adapter(HTTPAdapter):
 
 
 def _pool_classes(local: threading.local) -> dict[str, Any]:
-    class Watched:
+    class WatchedConnection:
         """Mixed into both kinds of connections."""
 
         response_class: Any = Response
@@ -187,10 +187,10 @@ def _pool_classes(local: threading.local) -> dict[str, Any]:
                 self.duplicate.close()
                 self.duplicate = None
 
-    class PlainConnection(Watched, HTTPConnection):
+    class PlainConnection(WatchedConnection, HTTPConnection):
         pass
 
-    class TlsConnection(Watched, HTTPSConnection):
+    class TlsConnection(WatchedConnection, HTTPSConnection):
         def connect(self) -> None:
             if self.ssl_context is None:
                 self.ssl_context = _context(self.cert_reqs)

@@ -97,7 +97,7 @@ def origin_of(url: str) -> Origin:
 
 
 @valueclass
-class Grant:
+class Authorization:
     """Headers that only one origin ever sees."""
 
     origin: Origin
@@ -121,7 +121,7 @@ class Call:
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | Callable[[], SizedBody] | None = field(default=None, repr=False)
-    grant: Grant | None = None
+    authorization: Authorization | None = None
     #: Statuses besides 2xx that the caller wants to see.
     accept: frozenset[int] = frozenset()
     #: What the body of an error says, for people.
@@ -133,10 +133,14 @@ class Call:
     read: int | None = None
 
     def mask(self, text: str) -> str:
-        return self.grant.mask(text) if self.grant else text
+        return self.authorization.mask(text) if self.authorization else text
 
     def shows_credentials_to(self, url: str) -> bool:
-        return self.grant is not None and not self.grant.anonymous and origin_of(url) == self.grant.origin
+        return (
+            self.authorization is not None
+            and not self.authorization.anonymous
+            and origin_of(url) == self.authorization.origin
+        )
 
     @property
     def may_replay(self) -> bool:
@@ -195,8 +199,8 @@ class Session:
         first: Answer | None = None
         for _ in range(MAX_REDIRECTS + 1):
             headers = dict(call.headers)
-            if call.grant is not None and origin_of(url) == call.grant.origin:
-                headers.update(call.grant.headers)
+            if call.authorization is not None and origin_of(url) == call.authorization.origin:
+                headers.update(call.authorization.headers)
             sent = body() if callable(body) else body
             answer = self._wire.exchange(
                 method, url, context, headers=headers, body=sent, check_address=check, mask=call.mask

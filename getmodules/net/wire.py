@@ -97,13 +97,13 @@ class Answer:
         guardian: Guardian,
         address: str | None = None,
         mask: Mask = str,
-        veil: Mask | None = None,
+        mask_all: Mask | None = None,
     ) -> None:
         self._response = response
         #: Of what was sent to this very server.
         self.mask = mask
         #: Of what else must not be seen: a proxy on the way may say things, too.
-        self._veil = veil or mask
+        self._mask_all = mask_all or mask
         #: The server's own address; ``None`` behind a proxy.
         self.address = address
         self._watch = watch
@@ -121,7 +121,7 @@ class Answer:
 
     def shown(self, text: str, limit: int = 200) -> str:
         """What the server said, for people: a server may send our own secrets back to us."""
-        return printable(redact(self._veil(text)), limit)
+        return printable(redact(self._mask_all(text)), limit)
 
     def _check_framing(self) -> int | None:
         """The announced length; ``None`` where the body says itself when it ends."""
@@ -172,7 +172,7 @@ class Answer:
         try:
             return bytes(self._response.raw.read1(PIECE_BYTES))
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-            raise self._watch.ended or broken_body(error, self._veil) from error
+            raise self._watch.ended or broken_body(error, self._mask_all) from error
 
     def read(self, limit: int = SMALL_BODY_BYTES) -> bytes:
         """A body that must be small; read once, and kept."""
@@ -244,7 +244,7 @@ class Wire:
         context.checkpoint()
         proxy = self.settings.proxy_for(url)
         is_direct = proxy is None
-        veil = mask if proxy is None else _with_secrets(mask, secrets_of(proxy))
+        mask_all = mask if proxy is None else _with_secrets(mask, secrets_of(proxy))
         if check_address is not None and not is_direct:
             check_written_address(_place(url)[1], check_address)
             check_address = None
@@ -257,15 +257,15 @@ class Wire:
             _log.debug(
                 "%s %s: %d %s",
                 method,
-                shown_place(veil(url)),
+                shown_place(mask_all(url)),
                 response.status_code,
-                printable(redact(veil(response.reason or ""))),
+                printable(redact(mask_all(response.reason or ""))),
             )
             try:
                 if watch.ended is not None:
                     raise watch.ended
                 address = self._local.address if is_direct else None
-                return Answer(response, watch, self._guardian, address, mask, veil)
+                return Answer(response, watch, self._guardian, address, mask, mask_all)
             except BaseException:
                 response.close()
                 raise
@@ -276,7 +276,7 @@ class Wire:
                 raise watch.ended from None
             if isinstance(error, (requests.RequestException, urllib3.exceptions.HTTPError, OSError, UnicodeError)):
                 # Not ``from error``: what the libraries say has the whole URL in it, signatures and all.
-                raise self._unusable_file(url) or failure(error, veil) from None
+                raise self._unusable_file(url) or failure(error, mask_all) from None
             raise
         finally:
             self._local.watch = self._local.check_address = None

@@ -40,7 +40,7 @@ from getmodules.api.model import (
     Want,
 )
 from getmodules.api.ports import Context, Fetched, Phase
-from getmodules.archive.selection import Outlet
+from getmodules.archive.selection import Output
 from getmodules.archive.writer import write_members
 from getmodules.cache.session import Workshops, temporary_workshops
 from getmodules.errors import ContentError, CorruptArchiveError, FetchError, GetModulesError
@@ -313,8 +313,8 @@ def _write(content: Content, wants: Sequence[Want], sites: Sequence[_Site], cont
     try:
         for site in sites:
             roots.append(site.staging.open_tree())
-        outlets = [Outlet(want.subdir, root) for want, root in zip(wants, roots, strict=True)]
-        return write_members(content.members, outlets, context, packed_bytes=content.packed_bytes)
+        outputs = [Output(want.subdir, root) for want, root in zip(wants, roots, strict=True)]
+        return write_members(content.members, outputs, context, packed_bytes=content.packed_bytes)
     finally:
         for root in roots:
             os.close(root)

@@ -14,7 +14,7 @@ from getmodules.addresses.types import PackageAddress
 from getmodules.api.limits import Deadline, Limits
 from getmodules.api.model import Gate
 from getmodules.api.ports import Context, Credential, Network, NoNetwork, Origin, Phase, Progress
-from getmodules.cache.location import Home
+from getmodules.cache.location import CacheLocation
 from getmodules.cache.session import Trouble, Visit, Workshops
 from getmodules.errors import InstallError
 from getmodules.files.private import PrivateDirectories, Sweeper
@@ -69,7 +69,7 @@ class Reporting(Progress):
 SMALL_BYTES = 1 << 20
 
 
-def _no_store() -> Home | None:
+def _no_store() -> CacheLocation | None:
     return None
 
 
@@ -84,7 +84,7 @@ class Means:
     sweeper: Sweeper = field(default_factory=Sweeper)
     network: Network = field(default_factory=lambda: ClientNetwork(NetSettings()))
     #: Opens what earlier runs keep theirs in, when something is to be kept; where it gives ``None``, nothing is.
-    store: Callable[[], Home | None] = _no_store
+    store: Callable[[], CacheLocation | None] = _no_store
     offline: bool = False
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     #: Of the operation that these means were made for.

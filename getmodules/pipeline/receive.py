@@ -31,10 +31,10 @@ from getmodules.pipeline import gates as demanded
 from getmodules.pipeline.checksums import expected_checksum, servers_checksums
 from getmodules.pipeline.resolve import Journey
 from getmodules.pipeline.spool import OWN_ALGORITHM, checked_size, spool, with_digests
-from getmodules.plugins.adapters import BoundUnpacker
+from getmodules.plugins.adapters import UnpackerAdapter
 from getmodules.plugins.catalog import Catalog
-from getmodules.plugins.getter_adapter import BoundGetter
-from getmodules.plugins.guard import Guarded
+from getmodules.plugins.getter_adapter import GetterAdapter
+from getmodules.plugins.guard import GuardedIterable
 from getmodules.plugins.loader import Plugin, attributed
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
@@ -152,19 +152,21 @@ def receive(
         evidence = demanded.judge(Gate.BYTES, archive, demands, catalog.verifiers, context)
         digest = archive.digests[OWN_ALGORITHM]
         archive = place.visit.keep(archive, fetched.digests[0] if fetched.digests else digest)
-    members = plan.unpack(archive, context) if isinstance(plan, BoundUnpacker) else _single_file(archive, plan, context)
+    members = (
+        plan.unpack(archive, context) if isinstance(plan, UnpackerAdapter) else _single_file(archive, plan, context)
+    )
     advice = _no_advice
-    if isinstance(plan, BoundUnpacker) and fetched.format is None:  # a name, a server or the address said what it is
+    if isinstance(plan, UnpackerAdapter) and fetched.format is None:  # a name, a server or the address said what it is
         advice = partial(_other_format, archive, plan, getter, catalog)
     return Content(
         members=members,
-        plugins=(plugin, plan.plugin) if isinstance(plan, BoundUnpacker) else (plugin,),
+        plugins=(plugin, plan.plugin) if isinstance(plan, UnpackerAdapter) else (plugin,),
         digest=digest,
-        packed_bytes=archive.size if isinstance(plan, BoundUnpacker) else None,
+        packed_bytes=archive.size if isinstance(plan, UnpackerAdapter) else None,
         blob_bytes=archive.size,
         digests={fetched.key: str(fetched.digests[0] if fetched.digests else digest)},
         evidence=evidence,
-        is_at_hand=isinstance(plan, BoundUnpacker) and plan.plugin.first_party,
+        is_at_hand=isinstance(plan, UnpackerAdapter) and plan.plugin.first_party,
         advice=advice,
     )
 
@@ -178,7 +180,7 @@ def _receive_layers(layers: Layers, plugin: Plugin, place: Place, catalog: Catal
     for number, blob in enumerate(layers.blobs):
         with attributed(plugin):
             unpacker = _unpacker(blob, Treatment(), catalog)
-            assert isinstance(unpacker, BoundUnpacker)  # layers say their format
+            assert isinstance(unpacker, UnpackerAdapter)  # layers say their format
             demands = demanded.of_promises(blob.digests, "the source")
             with place.spooled(blob, f"layer-{number}", demands, context, spent=spent) as archive:
                 context.phase(Phase.VERIFYING)
@@ -201,7 +203,7 @@ def _receive_layers(layers: Layers, plugin: Plugin, place: Place, catalog: Catal
     )
 
 
-def _members_of(unpacker: BoundUnpacker, archive: Archive, context: Context) -> Iterable[Member]:
+def _members_of(unpacker: UnpackerAdapter, archive: Archive, context: Context) -> Iterable[Member]:
     return unpacker.unpack(archive, context).items
 
 
@@ -212,7 +214,7 @@ def close(fetched: Blob | Layers | Members) -> None:
             close(blob)
         return
     source = fetched.chunks if isinstance(fetched, Blob) else fetched.items
-    if isinstance(source, Guarded):
+    if isinstance(source, GuardedIterable):
         source.close()
 
 
@@ -255,7 +257,7 @@ def _bytes_demands(blob: Blob, journey: Journey, catalog: Catalog, context: Cont
     return tuple(demands)
 
 
-def _unpacker(blob: Blob, treatment: Treatment, catalog: Catalog) -> BoundUnpacker | str:
+def _unpacker(blob: Blob, treatment: Treatment, catalog: Catalog) -> UnpackerAdapter | str:
     """The unpacker for ``blob``, or the file name under which it is installed as it is."""
     if blob.format is not None:
         if blob.format not in catalog.formats:
@@ -281,7 +283,7 @@ def _unpacker(blob: Blob, treatment: Treatment, catalog: Catalog) -> BoundUnpack
     return unpacker
 
 
-def _other_format(archive: Archive, unpacker: BoundUnpacker, getter: BoundGetter, catalog: Catalog) -> str | None:
+def _other_format(archive: Archive, unpacker: UnpackerAdapter, getter: GetterAdapter, catalog: Catalog) -> str | None:
     looks = None
     with suppress(FetchError, OSError), opened(archive) as file:
         looks = looks_like(file.read(HEAD_BYTES))

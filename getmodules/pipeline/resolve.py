@@ -18,7 +18,7 @@ from getmodules.api.ports import Context, Phase
 from getmodules.errors import AddressError, FetchError, GetModulesError, UnsafeContentError
 from getmodules.pipeline.detect import detect_elsewhere
 from getmodules.plugins.catalog import Catalog
-from getmodules.plugins.getter_adapter import BoundGetter
+from getmodules.plugins.getter_adapter import GetterAdapter
 from getmodules.plugins.loader import attributed
 from getmodules.util.digest import Digest
 from getmodules.util.values import replace, valueclass
@@ -45,7 +45,7 @@ class Journey:
     #: The URL that was asked for in the first place; empty as long as it is this one.
     home: str = ""
 
-    def getter(self, catalog: Catalog) -> BoundGetter:
+    def getter(self, catalog: Catalog) -> GetterAdapter:
         return catalog.getter(self.package.getter)
 
     def treatment(self, catalog: Catalog) -> Treatment:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from getmodules.addresses.url import check_url
 from getmodules.api.limits import Limits
 from getmodules.errors import AddressError, ConfigError
-from getmodules.plugins.loader import Selection
+from getmodules.plugins.loader import PluginSelection
 from getmodules.util.redact import printable, redact_address
 
 PLUGINS_VARIABLE = "GETMODULES_PLUGINS"
@@ -18,11 +18,11 @@ def limits_from(environ: Mapping[str, str]) -> Limits:
     return Limits().with_environment(environ)
 
 
-def selection_from(environ: Mapping[str, str], without: Iterable[str] = ()) -> Selection:
+def selection_from(environ: Mapping[str, str], without: Iterable[str] = ()) -> PluginSelection:
     """``GETMODULES_PLUGINS`` lets only the named third-party plugins in; empty, none; unset, all."""
     names = environ.get(PLUGINS_VARIABLE)
     only = None if names is None else frozenset(name.strip() for name in names.split(",") if name.strip())
-    return Selection(only=only, without=frozenset(without))
+    return PluginSelection(only=only, without=frozenset(without))
 
 
 def registry_from(environ: Mapping[str, str], given: str | None = None) -> str | None:

@@ -34,7 +34,7 @@ def each_once(strings: Iterable[str]) -> tuple[str, ...]:
 
 
 @valueclass(kw_only=False)
-class BoundDetector:
+class DetectorAdapter:
     plugin: Plugin
     offer: Any
     name: str
@@ -48,7 +48,7 @@ class BoundDetector:
 
 
 @valueclass
-class BoundUnpacker:
+class UnpackerAdapter:
     plugin: Plugin
     offer: Any
     names: tuple[str, ...]
@@ -63,14 +63,14 @@ class BoundUnpacker:
         return Members(members, strict=True)
 
 
-def bind_unpacker(plugin: Plugin, offer: Any) -> BoundUnpacker:
+def adapt_unpacker(plugin: Plugin, offer: Any) -> UnpackerAdapter:
     names = strings_of(plugin, offer, "names")
     if not names:
         raise plugin.guard.violation(f"{type(offer).__name__}.names is empty")
     suffixes = each_once(suffix.lower() for suffix in strings_of(plugin, offer, "suffixes"))
     if not all(suffix.startswith(".") for suffix in suffixes):
         raise plugin.guard.violation(f"{type(offer).__name__}.suffixes must begin with a dot")
-    return BoundUnpacker(
+    return UnpackerAdapter(
         plugin=plugin,
         offer=offer,
         names=names,
@@ -83,7 +83,7 @@ def bind_unpacker(plugin: Plugin, offer: Any) -> BoundUnpacker:
 
 
 @valueclass(kw_only=False)
-class BoundCredentials:
+class CredentialsAdapter:
     plugin: Plugin
     offer: Any
     name: str
@@ -97,7 +97,7 @@ class BoundCredentials:
 
 
 @valueclass(kw_only=False)
-class BoundVerifier:
+class VerifierAdapter:
     plugin: Plugin
     offer: Any
     name: str
@@ -111,15 +111,15 @@ class BoundVerifier:
         return result
 
 
-def bind_verifier(plugin: Plugin, offer: Any, name: str) -> BoundVerifier:
+def adapt_verifier(plugin: Plugin, offer: Any, name: str) -> VerifierAdapter:
     gates = frozenset(plugin.guard.collect("gates", offer.gates))
     if not gates or not all(isinstance(gate, Gate) for gate in gates):
         raise plugin.guard.violation(f"the gates of verifier {name!r} must be of getmodules.Gate")
-    return BoundVerifier(plugin, offer, name, gates)
+    return VerifierAdapter(plugin, offer, name, gates)
 
 
 @valueclass(kw_only=False)
-class BoundProgress:
+class ProgressAdapter:
     plugin: Plugin
     offer: Any
     name: str
@@ -135,7 +135,7 @@ class BoundProgress:
         return progress
 
 
-def first_credential(credentials: Iterable[BoundCredentials], origin: Origin, path: str) -> Credential | None:
+def first_credential(credentials: Iterable[CredentialsAdapter], origin: Origin, path: str) -> Credential | None:
     """The first answer wins; ``None`` means: not mine, ask the next."""
     answers: Iterator[Credential | None] = (each.lookup(origin, path) for each in credentials)
     return next((answer for answer in answers if answer is not None), None)

@@ -13,16 +13,16 @@ from typing import Any, Generic, TypeVar
 
 from getmodules.errors import PluginConflictError, PluginError, UnknownSchemeError
 from getmodules.plugins.adapters import (
-    BoundCredentials,
-    BoundDetector,
-    BoundProgress,
-    BoundUnpacker,
-    BoundVerifier,
-    bind_unpacker,
-    bind_verifier,
+    CredentialsAdapter,
+    DetectorAdapter,
+    ProgressAdapter,
+    UnpackerAdapter,
+    VerifierAdapter,
+    adapt_unpacker,
+    adapt_verifier,
 )
 from getmodules.plugins.entry_points import normalised
-from getmodules.plugins.getter_adapter import BoundGetter, bind_getter
+from getmodules.plugins.getter_adapter import GetterAdapter, adapt_getter
 from getmodules.plugins.loader import Plugin
 from getmodules.util.redact import printable
 from getmodules.util.values import replace, valueclass
@@ -38,7 +38,7 @@ _NO_PLUGIN = (
 )
 
 
-class Table(Generic[T]):
+class OfferTable(Generic[T]):
     """Names to offers. A name that two plugins claim raises when it is asked for, and only then."""
 
     def __init__(self, kind: str, claims: Iterable[tuple[str, Plugin, T]]) -> None:
@@ -76,30 +76,30 @@ class Table(Generic[T]):
 @valueclass
 class Catalog:
     plugins: tuple[Plugin, ...]
-    detectors: tuple[BoundDetector, ...]
-    getters: Table[BoundGetter]
+    detectors: tuple[DetectorAdapter, ...]
+    getters: OfferTable[GetterAdapter]
     #: By ``archive=`` name, by suffix and by media type.
-    formats: Table[BoundUnpacker]
-    suffixes: Table[BoundUnpacker]
-    media_types: Table[BoundUnpacker]
+    formats: OfferTable[UnpackerAdapter]
+    suffixes: OfferTable[UnpackerAdapter]
+    media_types: OfferTable[UnpackerAdapter]
     #: By the media type of OCI layers.
-    layers: Table[BoundUnpacker]
-    credentials: tuple[BoundCredentials, ...]
-    verifiers: tuple[BoundVerifier, ...]
-    progress: Table[BoundProgress]
+    layers: OfferTable[UnpackerAdapter]
+    credentials: tuple[CredentialsAdapter, ...]
+    verifiers: tuple[VerifierAdapter, ...]
+    progress: OfferTable[ProgressAdapter]
 
-    def getter(self, scheme: str) -> BoundGetter:
+    def getter(self, scheme: str) -> GetterAdapter:
         if scheme not in self.getters:
             raise self.unknown_scheme(scheme)
         return self.getters[scheme]
 
-    def unpacker_for_name(self, file_name: str) -> BoundUnpacker | None:
+    def unpacker_for_name(self, file_name: str) -> UnpackerAdapter | None:
         """By the longest known suffix."""
         lower = file_name.lower()
         suffixes = [suffix for suffix in self.suffixes.names if lower.endswith(suffix) and len(lower) > len(suffix)]
         return self.suffixes[max(suffixes, key=len)] if suffixes else None
 
-    def unpacker_for_media_type(self, media_type: str) -> BoundUnpacker | None:
+    def unpacker_for_media_type(self, media_type: str) -> UnpackerAdapter | None:
         essence = media_type.partition(";")[0].strip().lower()
         if essence not in self.media_types:
             return None
@@ -163,8 +163,8 @@ def build(plugins: Iterable[Plugin]) -> Catalog:
     def offers(hook: str) -> list[tuple[Plugin, Any]]:
         return [(plugin, offer) for plugin, wrapped in bound for offer in wrapped.get(hook, ())]
 
-    def table(kind: str, hook: str, names: str) -> Table[Any]:
-        return Table(kind, [(name, plugin, o) for plugin, o in offers(hook) for name in getattr(o, names)])
+    def table(kind: str, hook: str, names: str) -> OfferTable[Any]:
+        return OfferTable(kind, [(name, plugin, o) for plugin, o in offers(hook) for name in getattr(o, names)])
 
     return Catalog(
         plugins=tuple(accepted),
@@ -180,7 +180,7 @@ def build(plugins: Iterable[Plugin]) -> Catalog:
     )
 
 
-def _detector_rank(detector: BoundDetector) -> int:
+def _detector_rank(detector: DetectorAdapter) -> int:
     """Forges first, then strangers, then paths: a plugin can add shorthand, not take ours over."""
     if not detector.plugin.first_party:
         return 1
@@ -198,10 +198,10 @@ def _named(bound: Callable[[Plugin, Any, str], Any]) -> Callable[[Plugin, Any], 
 
 
 _BIND: dict[str, Callable[[Plugin, Any], Any]] = {
-    "getmodules_detectors": _named(BoundDetector),
-    "getmodules_getters": bind_getter,
-    "getmodules_unpackers": bind_unpacker,
-    "getmodules_credentials": _named(BoundCredentials),
-    "getmodules_verifiers": _named(bind_verifier),
-    "getmodules_progress": _named(BoundProgress),
+    "getmodules_detectors": _named(DetectorAdapter),
+    "getmodules_getters": adapt_getter,
+    "getmodules_unpackers": adapt_unpacker,
+    "getmodules_credentials": _named(CredentialsAdapter),
+    "getmodules_verifiers": _named(adapt_verifier),
+    "getmodules_progress": _named(ProgressAdapter),
 }

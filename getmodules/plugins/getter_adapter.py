@@ -20,7 +20,7 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 
 
 @valueclass
-class BoundGetter:
+class GetterAdapter:
     plugin: Plugin
     offer: Any
     schemes: tuple[str, ...]
@@ -170,7 +170,7 @@ class BoundGetter:
         return None if function is None else self.plugin.guard.call(method, function, *arguments)
 
 
-def bind_getter(plugin: Plugin, offer: Any) -> BoundGetter:
+def adapt_getter(plugin: Plugin, offer: Any) -> GetterAdapter:
     schemes = strings_of(plugin, offer, "schemes")
     for scheme in schemes:
         if not _SCHEME.fullmatch(scheme):
@@ -183,7 +183,7 @@ def bind_getter(plugin: Plugin, offer: Any) -> BoundGetter:
         core_arguments = frozenset(strings_of(plugin, offer, "core_arguments"))
         if not core_arguments <= set(CORE_ARGUMENTS):
             raise plugin.guard.violation(f"core_arguments can only be {', '.join(CORE_ARGUMENTS)}")
-    return BoundGetter(
+    return GetterAdapter(
         plugin=plugin,
         offer=offer,
         schemes=schemes,

@@ -66,14 +66,14 @@ class Guard(NamedTuple):
 
     def collect(self, where: str, items: Iterable[T]) -> tuple[T, ...]:
         """All the items, of which there are a few."""
-        source = Guarded(self, where, items, _itself)
+        source = GuardedIterable(self, where, items, _itself)
         collected = tuple(islice(source, MOST_LISTED + 1))
         source.close()
         if len(collected) > MOST_LISTED:
             raise self.violation(f"{where} gave more than {MOST_LISTED:,} things; is there an end to them?")
         return collected
 
-    def chunks(self, where: str, source: Iterable[bytes]) -> Guarded[bytes]:
+    def chunks(self, where: str, source: Iterable[bytes]) -> GuardedIterable[bytes]:
         def exactly_bytes(chunk: bytes) -> bytes:
             if type(chunk) is bytes:
                 return chunk
@@ -82,12 +82,12 @@ class Guard(NamedTuple):
             # The length of a memoryview may be one of wider things, and a bytearray may be used again.
             return bytes(chunk)
 
-        return Guarded(self, where, source, exactly_bytes)
+        return GuardedIterable(self, where, source, exactly_bytes)
 
-    def members(self, where: str, items: Iterable[Member], *, ours: bool = False) -> Guarded[Member]:
+    def members(self, where: str, items: Iterable[Member], *, ours: bool = False) -> GuardedIterable[Member]:
         """Of our own readers only the iteration is guarded: what a member holds, the writer looks at once more."""
         if ours:
-            return Guarded(self, where, items, _itself)
+            return GuardedIterable(self, where, items, _itself)
 
         def proper(member: Member) -> Member:
             if not _is_proper(member):
@@ -97,7 +97,7 @@ class Guard(NamedTuple):
                 return Member(name, kind, size, executable, _Opener(self, where, opener), target)
             return member
 
-        return Guarded(self, where, items, proper)
+        return GuardedIterable(self, where, items, proper)
 
 
 def _itself(item: T) -> T:
@@ -144,7 +144,7 @@ def _cleaned(text: object) -> str:
     return printable(redact(str(text)), _LONGEST_MESSAGE)
 
 
-class Guarded(Generic[T]):
+class GuardedIterable(Generic[T]):
     """What a plugin yields, once: errors of the iteration are wrapped, and the source is closed when it can be.
 
     A source that fails while it is closed after its last item is an error. Closed before, it gives way to the

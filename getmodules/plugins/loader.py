@@ -51,7 +51,7 @@ OF_THE_PROGRAM = "this program"
 
 
 @valueclass
-class Selection:
+class PluginSelection:
     """Which plugins may come in. ``only``: of third parties just these (``None``: all); ``without``: never these."""
 
     only: frozenset[str] | None = None
@@ -98,7 +98,7 @@ def attributed(*plugins: Plugin) -> Iterator[None]:
         raise
 
 
-def load(selection: Selection, programs_own: Sequence[object] = ()) -> tuple[Plugin, ...]:
+def load(selection: PluginSelection, programs_own: Sequence[object] = ()) -> tuple[Plugin, ...]:
     """All plugins: first-party ones first, then others in the order of the path, then the program's own."""
     found = list(entrypoints.find(GROUP))
     found.sort(key=lambda entry: entry.distribution != FIRST_PARTY)
@@ -116,7 +116,7 @@ def load(selection: Selection, programs_own: Sequence[object] = ()) -> tuple[Plu
     return tuple(plugins)
 
 
-def check_named(selection: Selection, plugins: Sequence[Plugin]) -> None:
+def check_named(selection: PluginSelection, plugins: Sequence[Plugin]) -> None:
     """Whoever names a plugin relies on it: a policy that is missing would let everything through without a word."""
     for name in sorted(selection.only or ()):
         named = [one for one in plugins if _comparable(name) in _names(one.name, one.distribution)]
@@ -162,7 +162,7 @@ def _plugin(entry: entrypoints.EntryPoint, **more: Any) -> Plugin:
     return Plugin(name=entry.name, distribution=entry.distribution, version=entry.version, **more)
 
 
-def _check_without(selection: Selection, found: Sequence[entrypoints.EntryPoint]) -> None:
+def _check_without(selection: PluginSelection, found: Sequence[entrypoints.EntryPoint]) -> None:
     known = {each for entry in found for each in _names(entry.name, entry.distribution)}
     for name in sorted(selection.without):
         if _comparable(name) not in known:

@@ -12,7 +12,7 @@ from getmodules.errors import ConfigError, GetModulesError, NotFoundError, Offli
 from getmodules.pipeline.batch import Failure, Outcome, ask_all
 from getmodules.pipeline.install import reported
 from getmodules.pipeline.operation import Means
-from getmodules.plugins.getter_adapter import BoundGetter
+from getmodules.plugins.getter_adapter import GetterAdapter
 from getmodules.project.destinations import check_own
 from getmodules.project.manifest import ModuleEntry
 from getmodules.project.workspace import Bench
@@ -54,7 +54,7 @@ def targets(entries: Iterable[ModuleEntry], bench: Bench) -> Outcome[Target]:
     )
 
 
-def _plain(entry: ModuleEntry, bench: Bench) -> tuple[Target, BoundGetter | None]:
+def _plain(entry: ModuleEntry, bench: Bench) -> tuple[Target, GetterAdapter | None]:
     """The target; and where a version must still be chosen, whom to ask."""
     address = bench.detect(entry.source)
     check_own(entry, address, bench)
@@ -79,7 +79,7 @@ def _refuse_second_word(entry: ModuleEntry, package: PackageAddress, argument: s
         ).at(package.display())
 
 
-def _selected(target: Target, getter: BoundGetter, means: Means) -> Target:
+def _selected(target: Target, getter: GetterAdapter, means: Means) -> Target:
     entry, package = target.entry, target.address.package
     assert entry.version is not None
     constraint = Constraint.parse(entry.version)
@@ -93,7 +93,7 @@ def _selected(target: Target, getter: BoundGetter, means: Means) -> Target:
 
 
 def _refuse_two_spellings(
-    allowed: Mapping[Version, tuple[str, ...]], getter: BoundGetter, package: PackageAddress
+    allowed: Mapping[Version, tuple[str, ...]], getter: GetterAdapter, package: PackageAddress
 ) -> None:
     """Also of one that is not the newest: it is the next time a version is taken away, or the constraint narrowed."""
     twice = max((version for version, tags in allowed.items() if len(tags) > 1), default=None)
@@ -116,7 +116,7 @@ def as_locked(entry: ModuleEntry, selected: str | None, bench: Bench) -> Target 
         return Failure(module=entry.name, error=error)
 
 
-def with_tag(target: Target, tag: str, getter: BoundGetter) -> Target:
+def with_tag(target: Target, tag: str, getter: GetterAdapter) -> Target:
     package = target.address.package
     assert getter.version_argument is not None
     arguments = package.arguments.with_value(getter.version_argument, tag)
@@ -124,7 +124,7 @@ def with_tag(target: Target, tag: str, getter: BoundGetter) -> Target:
     return replace(target, address=replace(target.address, package=checked), selected=tag)
 
 
-def versions_of(package: PackageAddress, getter: BoundGetter, means: Means) -> Mapping[Version, tuple[str, ...]]:
+def versions_of(package: PackageAddress, getter: GetterAdapter, means: Means) -> Mapping[Version, tuple[str, ...]]:
     """The versions of a repository, with the tags of each. Asked once for all modules that are in it."""
     with (
         means.visit() as visit,

@@ -26,7 +26,7 @@ from pathlib import Path
 from getmodules.addresses.types import ModuleAddress
 from getmodules.api.limits import Deadline
 from getmodules.api.ports import Progress
-from getmodules.cache.locks import claimed
+from getmodules.cache.locks import locked
 from getmodules.errors import ConfigError, InstallError
 from getmodules.files import durable
 from getmodules.files.durable import shown_path
@@ -145,7 +145,7 @@ class State:
         """Ours; and whether we made the directory, which is then ours to remove."""
         with translated("cannot take our turn in this project"):
             for attempt in range(_ATTEMPTS):
-                turn: AbstractContextManager[None] = claimed(self._root / _BUSY, waiting)
+                turn: AbstractContextManager[None] = locked(self._root / _BUSY, waiting)
                 try:
                     made = self._make()
                     turn.__enter__()

@@ -140,11 +140,13 @@ def followed(remote: Remote, authorization: str | None, context: Context) -> Rem
 
 
 def _follow(remote: Remote, authorization: str | None, context: Context) -> Remote | None:
-    from getmodules.net.session import Call, Grant
+    from getmodules.net.session import Authorization, Call
 
     url = remote.location.rstrip("/") + _QUESTION
-    grant = None if authorization is None else Grant(origin=remote.origin, headers={"Authorization": authorization})
-    call = Call(method="GET", url=url, grant=grant, accept=frozenset({401, 403}))
+    grant = (
+        None if authorization is None else Authorization(origin=remote.origin, headers={"Authorization": authorization})
+    )
+    call = Call(method="GET", url=url, authorization=grant, accept=frozenset({401, 403}))
     answer = context.network.session().send(call, context)
     answer.close()
     if answer.url == url:

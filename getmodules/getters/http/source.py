@@ -18,7 +18,7 @@ from getmodules.errors import AuthenticationError, NetworkError, NotFoundError, 
 from getmodules.getters.http.pages import git_spelling, is_page, page_instead
 from getmodules.net.credentials import TOKEN_PREFIX, authorization_of, from_netrc, is_overheard, variable_suffix
 from getmodules.net.download import Download, strong_validator
-from getmodules.net.session import Call, Grant, Session, failed, origin_of
+from getmodules.net.session import Authorization, Call, Session, failed, origin_of
 from getmodules.net.settings import DEFAULT_PORTS, NetSettings
 from getmodules.net.terraform_get import (
     ARGUMENT,
@@ -37,7 +37,7 @@ _AUTHORIZATION = "authorization"
 
 @valueclass
 class Access:
-    grant: Grant
+    authorization: Authorization
     #: Where the credential was found, for people; ``None`` where there is none.
     found_in: str | None = None
 
@@ -48,11 +48,15 @@ class Access:
         assert isinstance(error, AuthenticationError)
         if mine and self.found_in is not None:
             error.hint = f"{error.hint} (those of {self.found_in})"
-        elif origin_of(answer.url) != self.grant.origin:
+        elif origin_of(answer.url) != self.authorization.origin:
             error.hint = "it was reached by a redirect, and credentials are never shown to another host than their own"
         elif not mine:
-            suffix = variable_suffix(self.grant.origin)
-            host = f"[{self.grant.origin.host}]" if ":" in self.grant.origin.host else self.grant.origin.host
+            suffix = variable_suffix(self.authorization.origin)
+            host = (
+                f"[{self.authorization.origin.host}]"
+                if ":" in self.authorization.origin.host
+                else self.authorization.origin.host
+            )
             error.hint = f"{error.hint}: {TOKEN_PREFIX}{suffix}, ~/.netrc, or --header {host} NAME=env:VARIABLE"
         return error
 
@@ -64,7 +68,7 @@ def access_to(url: Url, secrets: tuple[Secret, ...], context: Context, settings:
     """
     origin = _origin(url)
     if is_overheard(origin, context.home):
-        return Access(grant=Grant(origin=origin, headers={}, in_body=secrets, anonymous=True))
+        return Access(authorization=Authorization(origin=origin, headers={}, in_body=secrets, anonymous=True))
     headers = {name: value.reveal() for name, value in settings.headers_for(origin).items()}
     found_in = "--header" if headers else None
     if _AUTHORIZATION not in (name.lower() for name in headers):
@@ -72,8 +76,8 @@ def access_to(url: Url, secrets: tuple[Secret, ...], context: Context, settings:
         if found is not None:
             headers["Authorization"] = authorization_of(found)
             found_in = found.found_in
-    grant = Grant(origin=origin, headers=headers, in_body=secrets, anonymous=not headers)
-    return Access(grant=grant, found_in=found_in)
+    authorization = Authorization(origin=origin, headers=headers, in_body=secrets, anonymous=not headers)
+    return Access(authorization=authorization, found_in=found_in)
 
 
 def _origin(url: Url) -> Origin:
@@ -116,7 +120,7 @@ class WebSource:
         self._call = Call(
             method="GET",
             url=f"{url}?{query}" if query else str(url),
-            grant=self._access.grant,
+            authorization=self._access.authorization,
             accept=frozenset({401, 403, 304} if self._kept else {401, 403}),
         )
 

@@ -25,7 +25,7 @@ from getmodules.errors import AddressError, AuthenticationError
 from getmodules.net.address_check import no_further_in_than
 from getmodules.net.connections import AddressCheck
 from getmodules.net.credentials import basic, fits_header, token_of
-from getmodules.net.session import Call, Grant, Session, origin_of
+from getmodules.net.session import Authorization, Call, Session, origin_of
 from getmodules.net.wire import SMALL_BODY_BYTES, Answer, Mask
 from getmodules.util.redact import Secret, printable, redact
 from getmodules.util.strict_json import StrictJsonError, array_of, loads, mapping, optional, required, size, string
@@ -186,14 +186,14 @@ class Tokens:
         #: What an origin asked for last: the next request can bring it along at once.
         self._known: dict[Origin, _Wish] = {}
 
-    def grant(self, registry: Origin, repository: str, actions: str, context: Context) -> Grant | None:
+    def grant(self, registry: Origin, repository: str, actions: str, context: Context) -> Authorization | None:
         """What to send along with a first request: nothing, before the registry has asked for anything."""
         wish = self._known.get(registry)
         return None if wish is None else self._grant(wish, registry, repository, actions, None, context)
 
     def answer_to(
-        self, refusal: Answer, repository: str, actions: str, refused: Grant | None, context: Context
-    ) -> Grant | None:
+        self, refusal: Answer, repository: str, actions: str, refused: Authorization | None, context: Context
+    ) -> Authorization | None:
         """The grant that a 401 asks for; ``None`` where there is nothing better than what was refused."""
         registry = origin_of(refusal.url)
         challenge = choose(parse(refusal.headers.get("WWW-Authenticate", "")))
@@ -211,9 +211,9 @@ class Tokens:
         registry: Origin,
         repository: str,
         actions: str,
-        refused: Grant | None,
+        refused: Authorization | None,
         context: Context,
-    ) -> Grant | None:
+    ) -> Authorization | None:
         challenge = wish.challenge
         credential = self._find_credential(registry, repository, context)
         if challenge.scheme == "basic":
@@ -266,7 +266,7 @@ def _token_call(realm: str, service: str | None, scopes: frozenset[str], credent
             url=realm,
             headers={"Content-Type": "application/x-www-form-urlencoded"},
             body=urlencode(form).encode(),
-            grant=Grant(origin=origin_of(realm), headers={}, in_body=(credential.secret,)),
+            authorization=Authorization(origin=origin_of(realm), headers={}, in_body=(credential.secret,)),
             accept=_REDIRECTS,
         )
     parameters += [("scope", scope) for scope in sorted(scopes)]
@@ -275,7 +275,7 @@ def _token_call(realm: str, service: str | None, scopes: frozenset[str], credent
     grant = None
     if credential is not None and credential.username is not None:
         grant = _grant(origin_of(realm), basic(credential.username, credential.secret))
-    return Call(method="GET", url=urlunsplit(parts._replace(query=query)), grant=grant)
+    return Call(method="GET", url=urlunsplit(parts._replace(query=query)), authorization=grant)
 
 
 def _read_token(answer: Answer, asked: float) -> _Token:
@@ -331,9 +331,9 @@ def _bearer(token: _Token) -> str:
     return f"Bearer {token.secret.reveal()}"
 
 
-def _says_the_same(grant: Grant | None, authorization: str) -> bool:
+def _says_the_same(grant: Authorization | None, authorization: str) -> bool:
     return grant is not None and grant.headers["Authorization"] == authorization
 
 
-def _grant(origin: Origin, authorization: str) -> Grant:
-    return Grant(origin=origin, headers={"Authorization": authorization})
+def _grant(origin: Origin, authorization: str) -> Authorization:
+    return Authorization(origin=origin, headers={"Authorization": authorization})

@@ -158,7 +158,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
             url=url,
             headers=headers or {},
             body=data,
-            grant=grant,
+            authorization=grant,
             accept=accept | {401},
             explain=explain_error,
             read=read,
@@ -172,7 +172,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
             wanted = self._tokens.answer_to(answer, self._repository, self._actions, grant, context)
             if wanted is None:
                 raise failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=said)
-            call = replace(call, grant=wanted)
+            call = replace(call, authorization=wanted)
             answer = self._session.send(call, context)
         if answer.status == 401:
             raise failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=call.explain(answer))

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from getmodules.errors import ConfigError, InstallError
 from getmodules.files import durable, opening as openflags
-from getmodules.files.locking import Lock, try_lock
+from getmodules.files.locking import FileLock, try_lock
 from getmodules.files.os_errors import translated
 from getmodules.getters.oci.cred_helper import TOKEN_USER, CredentialHelper, Login, Run, run_helper
 from getmodules.getters.oci.docker_config import (
@@ -105,11 +105,11 @@ def _turn(target: Path, what: str) -> Iterator[bool]:
         fd = os.open(path, openflags.LOCK, 0o600)
         try:
             lock = try_lock(fd)
-            if lock is Lock.UNSUPPORTED:
+            if lock is FileLock.UNSUPPORTED:
                 yield False
                 return
             # Whoever had it before us has removed the file: then this is a lock that the next one will not see.
-            if lock is Lock.HELD and _is_at(fd, path):
+            if lock is FileLock.HELD and _is_at(fd, path):
                 try:
                     yield True
                 finally:

@@ -188,10 +188,10 @@ def _volunteer(client: RegistryClient, username: str, secret: Secret, context: C
     """Some registries let anybody in and still refuse a wrong password, but only if they are shown one."""
     from getmodules.getters.oci.auth import explain_error
     from getmodules.net.credentials import basic
-    from getmodules.net.session import Call, Grant
+    from getmodules.net.session import Authorization, Call
 
-    grant = Grant(origin=_origin(client), headers={"Authorization": basic(username, secret)})
-    call = Call(method="GET", url=_api(client), grant=grant, explain=explain_error)
+    grant = Authorization(origin=_origin(client), headers={"Authorization": basic(username, secret)})
+    call = Call(method="GET", url=_api(client), authorization=grant, explain=explain_error)
     context.network.session().send(call, context).close()
 
 

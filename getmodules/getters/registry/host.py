@@ -31,7 +31,7 @@ from getmodules.errors import (
 from getmodules.net.address_check import no_further_in_than
 from getmodules.net.connections import AddressCheck
 from getmodules.net.credentials import TOKEN_PREFIX, authorization_of, variable_suffix
-from getmodules.net.session import Call, Grant, Session, checked_target, failed, origin_of
+from getmodules.net.session import Authorization, Call, Session, checked_target, failed, origin_of
 from getmodules.net.terraform_get import HTML_TYPES
 from getmodules.net.wire import Answer, shown_host
 from getmodules.util.redact import Secret, printable
@@ -160,12 +160,12 @@ class RegistryHost:
         return found or self._context.credentials(self.origin, "/")
 
     @cached_property
-    def _grant(self) -> Grant | None:
+    def _grant(self) -> Authorization | None:
         given = self._session.settings.headers_for(self.origin)
         headers = {name: value.reveal() for name, value in given.items()}
         if self._credential is not None and "authorization" not in (name.lower() for name in headers):
             headers = {"Authorization": authorization_of(self._credential), **headers}
-        return Grant(origin=self.origin, headers=headers) if headers else None
+        return Authorization(origin=self.origin, headers=headers) if headers else None
 
     # ---------------------------------------------------------------------------------------------- services
 
@@ -201,7 +201,7 @@ class RegistryHost:
             method="GET",
             url=url,
             headers={"Accept": "application/json"},
-            grant=self._grant,
+            authorization=self._grant,
             accept=_JUDGED_HERE,
             check_address=check_address,
             read=_DOCUMENT_BYTES,

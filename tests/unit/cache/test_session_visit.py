@@ -11,7 +11,7 @@ import pytest
 
 from getmodules import Digest, InstallError, OfflineError
 from getmodules.api.model import Archive
-from getmodules.cache.location import Home
+from getmodules.cache.location import CacheLocation
 from getmodules.cache.records import PinRecord, RefRecord
 from getmodules.cache.session import Trouble, Visit
 from getmodules.cache.upkeep import clean
@@ -239,7 +239,7 @@ def test_what_a_room_of_a_read_only_store_has_is_copied(root: Path, tmp_path: Pa
             (room / "link").symlink_to("/etc/passwd")
         visit.furnish("key", place)
         assert os.listdir(place) == []  # the room itself can be worked in
-    with Visit(Home(root=root, writable=False), PrivateDirectories()) as visit:
+    with Visit(CacheLocation(root=root, writable=False), PrivateDirectories()) as visit:
         visit.furnish("other", other)
         assert os.listdir(other) == []
         visit.furnish("key", place)
