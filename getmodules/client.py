@@ -24,7 +24,7 @@ from getmodules.pipeline.install import install, reported, resolve_address
 from getmodules.pipeline.operation import Means
 from getmodules.pipeline.settings import limits_from, registry_from, selection_from
 from getmodules.plugins import catalog
-from getmodules.plugins.loader import check_named, load, tell_broken
+from getmodules.plugins.loader import check_named, load, warn_of_broken
 from getmodules.projects import Projects
 from getmodules.util.redact import printable, redact_address
 from getmodules.util.values import replace
@@ -290,7 +290,7 @@ class Client(Projects):
         check_named(self._selection, self._catalog.plugins)
         if not self._has_told:
             self._has_told = True
-            tell_broken(self._catalog.plugins)
+            warn_of_broken(self._catalog.plugins)
 
 
 class _Store:

@@ -1,4 +1,4 @@
-"""The archive formats that come with getmodules: a plugin like any other.
+"""Offer the archive formats that come with getmodules: a plugin like any other.
 
 A format is a container and, for tar, a codec around it; the table is the product of the two.
 """
@@ -29,7 +29,7 @@ class ZipFormat:
 
 @valueclass(kw_only=False)
 class TarFormat:
-    """tar inside of ``codec``; plain where that is ``None``."""
+    """A tar compressed with ``codec``; plain where that is ``None``."""
 
     names: tuple[str, ...]
     media_types: tuple[str, ...]

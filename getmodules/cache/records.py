@@ -1,7 +1,7 @@
-"""Small records, by a key that is never written down: it may be an address that a password hides in.
+"""Keep small records, by a key that is never written down: it may be an address with a password.
 
-``pins`` say what an immutable address brought, ``refs`` what a mutable one meant. A record that cannot be read is
-one that is not there.
+``pins`` say what an immutable address brought, ``refs`` what a mutable one meant. A record that cannot be read counts
+as missing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from getmodules.util.strict_json import StrictJsonError, optional, required, str
 from getmodules.util.values import field, valueclass
 
 T = TypeVar("T")
-#: A proof of the largest size, as text, with room to spare for all else.
+#: A proof of the largest size, as text, with space to spare for all else.
 _LARGEST = 8 << 20
 #: The end of the year 9999.
 _LATEST = 253_402_300_799
@@ -45,7 +45,7 @@ def _nothing() -> Mapping[str, str]:
 
 @valueclass
 class Brought:
-    """A blob in the store, and what was said of it when it came."""
+    """A blob in the cache, and what its source said of it when it was fetched."""
 
     digest: Digest
     key: str = "archive"
@@ -56,7 +56,7 @@ class Brought:
 
 @valueclass
 class PinRecord:
-    """What an immutable address stands for. Without ``brought``, the getter finds the bytes by their digests."""
+    """The package of an immutable address. Without ``brought``, the getter finds the bytes by their digests."""
 
     id: str | None
     digests: Mapping[str, str] = field(default_factory=_nothing)
@@ -67,17 +67,17 @@ class PinRecord:
 
 @valueclass
 class RefRecord:
-    """What a mutable address meant at ``time`` (seconds since 1970)."""
+    """The package that a mutable address meant at ``time`` (seconds since 1970)."""
 
     #: The pinned address, subdirectory included, exact.
     address: str
     time: int
-    #: What the source wants to hear when it is asked whether this still holds.
+    #: The headers that ask the source whether this still holds.
     validator: Mapping[str, str] = field(default_factory=_nothing)
 
 
 class Records:
-    """Reading never fails; writing raises ``OSError``."""
+    """The records of a cache. Reading never fails; writing raises ``OSError``."""
 
     def __init__(self, root: Path, fresh: Callable[[], Path]) -> None:
         self._root = root
@@ -134,7 +134,7 @@ def _name(kind: str, address: str) -> str:
 
 
 def _sum(value: Mapping[str, Any]) -> str:
-    """Of no use against an attacker, of whom the digests take care; it tells what a failing disk made of a record."""
+    """Return a checksum of a record, against failing disks. The digests protect against attackers."""
     return _key(_encode(value))
 
 
@@ -158,7 +158,7 @@ def _read(root: Path, name: str, address: str) -> dict[str, Any] | None:
 
 
 def _bytes_of(path: Path, root: Path) -> bytes:
-    """One byte more than a record may have is enough to be refused."""
+    """Read at most one byte more than a record may have, which is then refused."""
     content = bytearray()
     with closing(read_file(path, root)) as chunks:
         for chunk in chunks:
@@ -212,7 +212,7 @@ def _time(seconds: int) -> int:
 
 
 def _printable(texts: dict[str, str]) -> dict[str, str]:
-    """Some are shown, and some are sent in headers."""
+    """Check a text that is shown, or sent in headers."""
     if not all(text.isprintable() for pair in texts.items() for text in pair):
         raise StrictJsonError(f"{_WHAT} has characters that cannot be seen")
     return texts

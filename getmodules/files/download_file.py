@@ -1,4 +1,4 @@
-"""A file for bytes that arrive, which moves to another place when the first one fails it."""
+"""A file for bytes that are being downloaded; it moves to another place when writing to the first one fails."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _PIECE = 1 << 20
 
 
 class DownloadFile:
-    """Open from its making to :meth:`close`, so that nobody can put another file in the place of what was written.
+    """A new file that stays open until :meth:`close`, so that nobody can replace what was written.
 
-    It begins as ``first()`` says; where that fails, then or later, ``failed`` is told, and what has arrived goes on
-    at ``spare()``, where errors are raised.
+    It is made at ``first()``. Where that fails, then or later, ``failed`` gets the error, and the bytes written so far
+    are moved to ``spare()``, where errors are raised.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class DownloadFile:
         failed: Callable[[OSError], None] | None = None,
     ) -> None:
         self._spare = spare
-        #: As long as there is another place to go on in.
+        #: Set as long as the file can still move to ``spare()``.
         self._failed = failed
         self._size = 0
         self.path, self.descriptor = Path(), -1
@@ -57,7 +57,7 @@ class DownloadFile:
         self._size += len(chunk)
 
     def _move(self) -> None:
-        """A piece of the chunk that failed may be there as well: only what was counted comes along."""
+        """Move to ``spare()``. Part of the chunk that failed may be there as well: only what was counted is copied."""
         spare = self._spare()
         descriptor = os.open(spare, os.O_RDWR | NEW, 0o600)
         try:
@@ -79,7 +79,7 @@ class DownloadFile:
             os.unlink(left_behind)
 
     def complete(self) -> int | None:
-        """The descriptor of the whole file; ``None`` on Windows, where what is open cannot be renamed."""
+        """Return the descriptor of the whole file; ``None`` on Windows, where an open file cannot be renamed."""
         if sys.platform == "win32":
             self.close()
             return None

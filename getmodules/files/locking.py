@@ -1,4 +1,4 @@
-"""Locks that die with their process: the only sign of life that neither pids nor clocks can fake."""
+"""Lock files between processes. A lock ends with its process, which neither a pid nor a clock can show as surely."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _UNSUPPORTED = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EINVAL, errno.ENOTSU
 class FileLock(Enum):
     HELD = "held"
     BUSY = "busy"
-    #: A file system without locks (some network mounts): nobody there can tell the living from the dead.
+    #: A file system without locks (some network mounts): there, live owners cannot be told from dead ones.
     UNSUPPORTED = "unsupported"
 
 
 def try_lock(fd: int, *, shared: bool = False) -> FileLock:
-    """Take the lock of an open file, without waiting. It is given back when ``fd`` is closed.
+    """Take the lock of an open file, without waiting. Closing ``fd`` releases it.
 
-    Any number may share it, and then nobody has it alone. Windows knows no such lock here: what is open there
-    cannot be removed, which serves the same purpose.
+    Any number may hold it ``shared``, and meanwhile nobody holds it alone. Shared locks are not supported on Windows:
+    an open file cannot be removed there, which serves the same purpose.
     """
     try:
         if sys.platform == "win32":

@@ -1,4 +1,4 @@
-"""Private working directories that cannot outlive their process unnoticed, and those of one operation.
+"""Private working directories, locked by their owner and swept when it is dead, and those of one operation.
 
 Each is called ``.getmodules-<random>`` and holds a file ``lock``, exclusively locked by its living owner. Pids
 are used again and clocks jump, but such a lock ends with its process, whatever ended it. Both sides of the
@@ -6,7 +6,7 @@ protocol are here, because only together they have no race:
 
 * the owner makes the directory, then the file, then takes the lock, and looks whether the file is still there;
   at any sign of a sweeper it takes a new name and starts over;
-* a sweeper removes a directory without the file only if it is empty (a newborn's owner then starts over), and
+* a sweeper removes a directory without the file only if it is empty (the owner of a new one then starts over), and
   any other only with the lock in hand: first what is in it, then the file, then the directory.
 """
 
@@ -59,7 +59,7 @@ class PrivateDirectory:
         return self._path
 
     def create(self) -> None:
-        """Raises ``OSError``: ``FileNotFoundError`` says that ``parent`` is not there (any more)."""
+        """Make the directory and lock it. Raises ``OSError``: ``FileNotFoundError`` if ``parent`` does not exist."""
         _check_descriptors()
         for _ in range(_CREATE_ATTEMPTS):
             # Set before it exists: an interrupt right after mkdir must not leave it behind.
@@ -80,7 +80,7 @@ class PrivateDirectory:
         )
 
     def _take_lock(self, path: Path) -> bool:
-        """Whether the newborn is ours, and not already a sweeper's."""
+        """Take the lock; return whether the new directory is ours, and not already a sweeper's."""
         try:
             mode = os.stat(path).st_mode
             if mode & stat.S_IRWXU != stat.S_IRWXU:  # a umask that takes even the owner's rights
@@ -129,7 +129,7 @@ class PrivateDirectory:
 
     @classmethod
     def take_over(cls, path: Path) -> PrivateDirectory | None:
-        """The directory at ``path`` if its owner is dead; ``None`` if it is alive, not ours, or gone by now."""
+        """Return the directory at ``path`` if its owner is dead; ``None`` if it is alive, not ours, or gone by now."""
         if not _looks_like_ours(path):
             return None
         directory = cls(path.parent)
@@ -231,24 +231,24 @@ class PrivateDirectories:
 
 
 def is_private_name(name: str) -> bool:
-    """Whether it is one of those that we give to private directories."""
+    """Return whether ``name`` is one that private directories get."""
     return name.startswith(_PREFIX) and _NAME.fullmatch(name) is not None
 
 
 def is_private(path: str, directory: bool) -> bool:
-    """Whether somebody is at work in there, another module or another run: what is in it now is no part of anything."""
+    """Return whether ``path`` is a working directory, of another module or another run: not a part of any tree."""
     return directory and is_private_name(path.rpartition("/")[2])
 
 
 class Sweeper:
-    """Removes what dead processes left, once per run and directory: it remembers where it has been."""
+    """Remove what dead processes left, once per run and directory."""
 
     def __init__(self) -> None:
         self._seen: set[tuple[int, int]] = set()
         self._guard = threading.Lock()
 
     def sweep(self, parent: Path) -> None:
-        """Never fails: other people's leftovers must not keep anybody from working."""
+        """Sweep ``parent``. This never fails: other people's leftovers must not keep anybody from working."""
         try:
             status = os.stat(parent)
             with self._guard:
@@ -270,7 +270,7 @@ class Sweeper:
 
 
 def _check_descriptors() -> None:
-    """Raise ``OSError`` now, rather than make something that there are too few descriptors to remove again."""
+    """Raise ``OSError`` now, rather than make a directory that could not be removed for lack of descriptors."""
     opened: list[int] = []
     try:
         for _ in range(_PIPES):

@@ -1,9 +1,7 @@
-"""Connections that say which socket they are, and that go to no address which was not allowed.
+"""Make connections that can be watched and go to allowed addresses only, and read the framing of answers strictly.
 
-Where an answer begins and ends, read so strictly that no other program takes it for another one.
-
-http.client takes more than the standard allows. Who checks a file with other means than ours, or has a proxy in
-between, would see other bytes than those that we hash and install.
+http.client takes more than the standard allows. A proxy, or another program that downloads the same file, could then
+see other bytes than those that we hash and install.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ _LONGEST_LINE = 65_536
 
 
 class Response(HTTPResponse):
-    """Refuses what cannot be read in one way only; and headers that could not be read to their end.
+    """An answer with strict framing: it refuses what can be read in two ways, and headers that are cut off.
 
     urllib3 does not refuse those, and warns with the whole URL instead, whose query may be a signature.
     """
@@ -50,13 +48,13 @@ class Response(HTTPResponse):
 
     @headers.setter
     def headers(self, read: HTTPMessage | None) -> None:
-        """Set when they were read, and before anything is made of them: blanks behind a value are no part of it."""
+        """Store the headers that were read, without the blanks behind values, before anything uses them."""
         if read is not None:
             _strip(read)
         self._headers = read
 
     def _read_status(self) -> tuple[str, int, str]:
-        """Of the answer itself: the standard library passes over one kind of those that come before it (100)."""
+        """Read the status of the final answer. The standard library skips only one kind of interim answers (100)."""
         for _ in range(_MOST_HINTS):
             version, status, reason = super()._read_status()  # type: ignore[misc]
             if not 102 <= status <= 199:
@@ -109,15 +107,15 @@ def _broken_chunk() -> NetworkError:
     )
 
 
-#: Connections kept for each host: as many as run side by side.
+#: Idle connections for each host: as many as run side by side.
 POOL_SIZE = 32
 
-#: Judges an address before it is connected to; raises to refuse it.
+#: Checks an address before a connection to it is made; raises to refuse it.
 AddressCheck = Callable[[str], None]
 
 
 class Adapter(HTTPAdapter):
-    """Makes connections that tell the current thread's watch which socket they are."""
+    """Make connections that tell their socket to the current thread's watch."""
 
     def __init__(self, local: threading.local) -> None:
         self._pool_classes = _pool_classes(local)
@@ -128,7 +126,7 @@ class Adapter(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = self._pool_classes
 
     def close(self) -> None:
-        """Closes connections now. Else a pool would keep them as long as an error that nobody has let go of."""
+        """Close connections now. A pool would keep them as long as an error exists that refers to it."""
         for manager in (self.poolmanager, *self.proxy_manager.values()):
             for key in manager.pools.keys():  # noqa: SIM118 -- it is no dict, and a copy
                 pool = manager.pools.get(key)
@@ -137,7 +135,7 @@ class Adapter(HTTPAdapter):
         super().close()
 
     def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
-        """By the connection. requests goes by the address, and believes any proxy that is asked for a plain one."""
+        """Verify by the kind of connection. requests goes by the address, and believes any proxy for a plain one."""
         super().cert_verify(conn, "https:" if conn.scheme == "https" else url, verify, cert)  # type: ignore[no-untyped-call]
 
     def proxy_headers(self, proxy: str) -> dict[str, str]:
@@ -151,7 +149,7 @@ class Adapter(HTTPAdapter):
 
 def _pool_classes(local: threading.local) -> dict[str, Any]:
     class WatchedConnection:
-        """Mixed into both kinds of connections."""
+        """A mixin for both kinds of connections: check the address, and tell the watch the socket."""
 
         response_class: Any = Response
         #: The same connection under a descriptor of its own: TLS takes the first one away from its object.
@@ -168,7 +166,7 @@ def _pool_classes(local: threading.local) -> dict[str, Any]:
 
         @property
         def is_connected(self) -> bool:
-            """Whether a request may be sent: what TLS holds already would be taken for its answer."""
+            """Return whether a request may be sent: data that TLS has buffered would be taken for its answer."""
             pending = getattr(self.sock, "pending", None)  # type: ignore[attr-defined]
             return bool(super().is_connected) and not (pending and pending())  # type: ignore[misc]
 

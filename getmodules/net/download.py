@@ -1,4 +1,4 @@
-"""A body that survives interruptions: what is missing is asked for, what came is never asked for twice.
+"""Download a body that survives interruptions: only what is missing is asked for again.
 
 The consumer hashes the whole, so a resumed body must be the same body. A server that resumes with exactly the
 range that was asked for is believed; one that starts over must call it the same, and its beginning is compared.
@@ -19,7 +19,7 @@ from getmodules.net.session import Session, http_date
 from getmodules.net.wire import Answer
 
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)", re.ASCII)
-#: A try that brings less was in vain: else a server could have itself asked for each byte, and for ever.
+#: A try that brings less counts as failed: else a server could make us ask for each byte, and for ever.
 _PROGRESS_BYTES = 1 << 20
 #: How much of a body that starts over is compared. To sum up all of it would take as long as to receive it.
 _COMPARED_BYTES = 1 << 20
@@ -27,12 +27,12 @@ _COMPARED_BYTES = 1 << 20
 _ALL_OF_IT = sys.maxsize
 
 
-#: Sends the request with these headers besides its own, and gives its answer.
+#: Sends the request with these additional headers, and returns its answer.
 Send = Callable[[Mapping[str, str]], Answer]
 
 
 class Download:
-    """One body, in as many answers as it takes. ``immutable``: the address means the same bytes for ever.
+    """Download one body, in as many answers as it takes. ``immutable``: the address means the same bytes for ever.
 
     The first request is sent when the first piece is asked for.
     """
@@ -95,7 +95,7 @@ class Download:
         return self._context.deadline.remaining() > 0 and not self._context.cancelled.is_set()
 
     def _rest(self) -> Iterator[bytes]:
-        """What is still missing. Asked for when it is iterated over, so that its failures count as tries."""
+        """Yield what is still missing; requested when iterated over, so that its failures count as tries."""
         headers = {}
         if self._can_ask_for_the_rest:
             headers["Range"] = f"bytes={self._received}-"
@@ -125,7 +125,7 @@ class Download:
             raise NetworkError("the server resumed with another part of the body than the one it was asked for")
 
     def _after_prefix(self, answer: Answer) -> Iterator[bytes]:
-        """The whole body again: its beginning must be what came before."""
+        """Yield the rest of a body that was sent again as a whole: its beginning must be what came before."""
         other_size = self._size is not None and answer.length not in (None, self._size)
         another = self._validator is not None and _if_range(answer) != self._validator
         if other_size or (another and not self._immutable):
@@ -147,7 +147,7 @@ class Download:
 
 
 class _Beginning:
-    """The first ``size`` bytes of a body, summed up: against accidents. Whoever means harm needs no such detour."""
+    """A checksum of the first ``size`` bytes of a body: against accidents, not against attackers."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -166,7 +166,7 @@ def _changed() -> NetworkError:
 
 
 def strong_validator(answer: Answer) -> tuple[str, str] | None:
-    """A header that promises equality byte for byte, and its value: an entity tag, or a date where there is none.
+    """Return a header that promises equality byte for byte, and its value: an entity tag, else a date.
 
     Weak tags promise less; and so does the date of a change in the very second of the answer, in which there may be
     another one (RFC 9110, 8.8.2.2).

@@ -1,8 +1,6 @@
-"""Requests that arrive: redirects by hand, retries that end, credentials for one origin only.
+"""Send requests: redirects are followed and checked here, retries end, credentials go to one origin only.
 
-Everything that speaks HTTP goes through here: archives, registries, tokens.
-
-What a status means, as an error of ours; and how long a server wants us to wait.
+All requests of getmodules go through a :class:`Session`: for archives, registries, tokens.
 """
 
 from __future__ import annotations
@@ -35,13 +33,13 @@ from getmodules.net.wire import Answer, SizedBody, Wire, shown_host
 from getmodules.util.redact import Secret
 from getmodules.util.values import field, valueclass
 
-#: Worth another try: the server, or something on the way, says that it is its own fault, or not now.
+#: Statuses that are worth another try: the server, or something on the way, blames itself, or says not now.
 TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 _SHOWN_BODY_BYTES = 8_192
 
 
 def failed(answer: Answer, *, had_credentials: bool, explain: str = "") -> FetchError:
-    """The error for an answer that is not what was asked for. ``explain`` is what its body says."""
+    """Return the error for an answer with an unwanted status. ``explain`` is what its body says."""
     status, where = answer.status, shown_host(answer.url)
     said = f"{where} answered {status}{f': {explain}' if explain else ''}"
     if status == 401:
@@ -60,13 +58,13 @@ def failed(answer: Answer, *, had_credentials: bool, explain: str = "") -> Fetch
 
 
 def body_text(answer: Answer) -> str:
-    """The beginning of an error body, for people."""
+    """Return the beginning of an error body, for people."""
     text = answer.read_some(_SHOWN_BODY_BYTES).decode("utf-8", "replace")
     return answer.shown(" ".join(text.split()), 300)
 
 
 def retry_after(answer: Answer) -> float | None:
-    """The seconds that ``Retry-After`` names; ``None`` where it is absent or makes no sense."""
+    """Return the seconds that ``Retry-After`` names; ``None`` where it is absent or makes no sense."""
     value = answer.headers.get("Retry-After", "").strip()
     if value.isascii() and value.isdigit():
         return float(value[:9])
@@ -75,7 +73,7 @@ def retry_after(answer: Answer) -> float | None:
 
 
 def http_date(text: str) -> float | None:
-    """The moment, in seconds; ``None`` for what is no date. One of the three forms has no zone, and means UTC."""
+    """Return a date in seconds; ``None`` if it is not one. One of the three forms has no zone, and means UTC."""
     try:
         found = parsedate_to_datetime(text)
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
@@ -91,7 +89,7 @@ _REPLAYABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 
 
 def origin_of(url: str) -> Origin:
-    """Scheme, host and port, normalised; the scheme is http or https."""
+    """Return scheme, host and port, normalised; the scheme is http or https."""
     parts = urlsplit(url)
     return Origin(parts.scheme, parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme])
 
@@ -108,7 +106,7 @@ class Authorization:
     anonymous: bool = False
 
     def mask(self, text: str) -> str:
-        """``text`` without the secrets of the request, should a server send them back to us."""
+        """Return ``text`` without the secrets of the request, should a server send them back to us."""
         values = (*self.headers.values(), *(secret.reveal() for secret in self.in_body))
         return masked(text, chain.from_iterable(map(in_header, values)))
 
@@ -155,7 +153,7 @@ class Session:
         self.settings = wire.settings
 
     def send(self, call: Call, context: Context) -> Answer:
-        """The answer, with a status of 2xx or one that the call accepts; anything else is an error."""
+        """Return the answer, with a status of 2xx or one that the call accepts; raise for anything else."""
         for attempt in range(1, self.settings.tries + 1):
             last = attempt == self.settings.tries or not call.may_replay
             try:
@@ -193,7 +191,7 @@ class Session:
         context.checkpoint()
 
     def _follow(self, call: Call, context: Context) -> Answer:
-        """One try: the request, and where redirects lead."""
+        """Make one try: send the request, and follow redirects."""
         method, url, body = call.method, call.url, call.body
         check = call.check_address or context.check_address
         first: Answer | None = None
@@ -219,7 +217,7 @@ class Session:
 
 
 def _rounded(seconds: float) -> str:
-    """For people; not digit by digit, which could be those of a secret that the server was sent."""
+    """Round a time for people; exact digits could be those of a secret that the server was sent."""
     return f"{seconds:.0f} seconds" if seconds < 100 else f"about {max(2, round(seconds / 60)):,} minutes"
 
 
@@ -232,12 +230,12 @@ def _too_far_in(url: str, kind: str, address: str) -> UnsafeContentError:
 
 
 def redirect_target(answer: Answer) -> str:
-    """Where an answer sends us; only by http and https, and from https never back to http."""
+    """Return the target of a redirect; only http and https, and from https never back to http."""
     return checked_target(answer, answer.headers["Location"])
 
 
 def checked_target(answer: Answer, location: str) -> str:
-    """``location``, relative to where the answer came from, as an address that may be followed."""
+    """Return ``location``, relative to the URL of the answer, as a URL that may be followed."""
     url = answer.url
     if len(location) > _LONGEST_LOCATION:
         raise UnsafeContentError(

@@ -1,6 +1,6 @@
-"""``X-Terraform-Get`` and ``<meta name="terraform-get">``: how a web address says where a module really is.
+"""Read ``X-Terraform-Get`` and ``<meta name="terraform-get">``: how a web address says where a module is.
 
-The header is what counts; a page is looked into only when it is HTML, up to the end of its head, and not far.
+The header has precedence; a page is read only if it is HTML, up to the end of its head, and not far.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from getmodules.net.wire import Answer, shown_host
 from getmodules.util.redact import redact_address
 
 HEADER = "X-Terraform-Get"
-#: What tells a server that asks are a module's, and not a browser's.
+#: The query that tells a server that a request is not a browser's.
 ARGUMENT = "terraform-get"
 #: Where the head of a page must be over.
 PAGE_BYTES = 64 << 10
@@ -34,7 +34,7 @@ _NO_PATH = ("/", "./", "../")
 
 
 def location_in_headers(answer: Answer) -> str:
-    """What the header names; empty where it names nothing. A server may say the same twice, and not two things."""
+    """Return the location in the header; empty if it has none. It may be there twice, if both are the same."""
     named = {value.strip() for value in answer.every(HEADER)} - {""}
     if len(named) > 1:
         raise two_locations(answer, *sorted(named)[:2])
@@ -49,7 +49,7 @@ def two_locations(answer: Answer, one: str, other: str) -> UnsafeContentError:
 
 
 def sent_on(answer: Answer, location: str, too_far_in: Callable[[str, str], GetModulesError]) -> Elsewhere:
-    """``location``, as the answer names it. ``too_far_in`` makes the error where it may not lead there."""
+    """Return ``location``, from an answer. ``too_far_in`` makes the error where it may not lead there."""
     shown = redact_address(location)
     if answer.mask(shown) != shown:
         # It would stand in every message, every log and every pin from here on.
@@ -63,7 +63,7 @@ def sent_on(answer: Answer, location: str, too_far_in: Callable[[str, str], GetM
 
 
 def location_in_page(page: str) -> str | None:
-    """What the first ``<meta name="terraform-get">`` of the page's head names.
+    """Return the location in the first ``<meta name="terraform-get">`` of the page's head.
 
     Every step goes forward, and what has no end ends the search: no page is worth more time than its length.
     """
@@ -96,7 +96,7 @@ def _behind(page: str, mark: str, start: int) -> int:
 
 
 def _attributes(text: str) -> dict[str, str]:
-    """Of two of one name the first counts, as for browsers."""
+    """Return the attributes of a tag. The first of two with one name counts, as in browsers."""
     from html import unescape
 
     found: dict[str, str] = {}
@@ -107,7 +107,7 @@ def _attributes(text: str) -> dict[str, str]:
 
 
 def absolute(location: str, url: str) -> str:
-    """``location`` as an address for the detectors; a path is one on the server that named it, never one here.
+    """Return ``location`` as an address for the detectors; a path is one on the server that named it.
 
     ``url`` is where the answer came from; of its query nothing is kept.
     """

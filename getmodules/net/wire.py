@@ -1,9 +1,7 @@
-"""One exchange over HTTP: no redirects, no retries, no credentials of its own; everything bounded and checked.
+"""Exchange one request for one answer: no redirects, no retries, no credentials; everything bounded and checked.
 
-requests sends; what it would do behind our back (netrc, cookies, environment, decoding) is left out. An
-answer that two programs could take for different ones (two lengths, a content encoding) is refused here.
-
-Bodies of requests that are sent while they are read.
+requests sends; what it would do by itself (netrc, cookies, environment, decoding) is left out. An answer that two
+programs could take for different ones (two lengths, a content encoding) is refused here.
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ class SizedBody:
 
 
 class WatchedBody:
-    """What requests sends: as many bytes as were announced, watched like those that come."""
+    """A body for requests to send: as many bytes as were announced, watched like those that are received."""
 
     def __init__(self, body: SizedBody, watch: Watch) -> None:
         self._body = body
@@ -88,7 +86,7 @@ Mask = Callable[[str], str]
 
 
 class Answer:
-    """What a server said. Close it, or read it to the end."""
+    """The answer of a server. Close it, or read it to the end."""
 
     def __init__(
         self,
@@ -100,9 +98,9 @@ class Answer:
         mask_all: Mask | None = None,
     ) -> None:
         self._response = response
-        #: Of what was sent to this very server.
+        #: Masks the secrets that were sent to this server.
         self.mask = mask
-        #: Of what else must not be seen: a proxy on the way may say things, too.
+        #: Masks those of a proxy as well, which may send them back, too.
         self._mask_all = mask_all or mask
         #: The server's own address; ``None`` behind a proxy.
         self.address = address
@@ -116,15 +114,15 @@ class Answer:
         self._check_encoding()
 
     def every(self, name: str) -> list[str]:
-        """The values of all headers of one name, each for itself."""
+        """Return the values of all headers of one name, each for itself."""
         return list(self._response.raw.headers.getlist(name))
 
     def shown(self, text: str, limit: int = 200) -> str:
-        """What the server said, for people: a server may send our own secrets back to us."""
+        """Return text of the server for people: it may send our own secrets back to us."""
         return printable(redact(self._mask_all(text)), limit)
 
     def _check_framing(self) -> int | None:
-        """The announced length; ``None`` where the body says itself when it ends."""
+        """Return the announced length; ``None`` where the body itself shows its end."""
         response = self._response
         lengths, encodings = self.every("Content-Length"), self.every("Transfer-Encoding")
         if len(lengths) > 1 or (lengths and encodings):
@@ -150,7 +148,7 @@ class Answer:
             )
 
     def pieces(self) -> Iterator[bytes]:
-        """The body as it was received; shorter or longer than announced is an error."""
+        """Yield the body as it is received; shorter or longer than announced is an error."""
         received = 0
         try:
             self._watch.reading()
@@ -175,7 +173,7 @@ class Answer:
             raise self._watch.ended or broken_body(error, self._mask_all) from error
 
     def read(self, limit: int = SMALL_BODY_BYTES) -> bytes:
-        """A body that must be small; read once, and kept."""
+        """Return a body that must be small; read once, and remembered."""
         if self._body is None:
             self._body = self._read_all(limit)
         return self._body
@@ -194,7 +192,7 @@ class Answer:
         return bytes(body)
 
     def read_some(self, limit: int) -> bytes:
-        """The beginning of a body, for people; whatever goes wrong on the way, what came is enough."""
+        """Return the beginning of a body, for people, or what came before an error."""
         body = bytearray()
         with suppress(FetchError):
             for piece in self.pieces():
@@ -215,7 +213,7 @@ class Answer:
 
 
 def shown_place(url: str) -> str:
-    """Host and path: the query of a signed URL is a credential."""
+    """Return host and path: the query of a signed URL is a credential."""
     return f"{shown_host(url)}{printable(urlsplit(url).path, 500)}"
 
 
@@ -288,7 +286,7 @@ class Wire:
         return unusable_file(self.settings, host, port) if scheme == "https" else None
 
     def _certified(self, url: str) -> tuple[str, str, int]:
-        """Whose certificate the connection is judged by: for what is asked for in the clear, that of a proxy."""
+        """Return the party whose certificate is checked: for plain http, that is a proxy."""
         place = _place(url)
         proxy = self.settings.proxy_for(url) if place[0] == "http" else None
         return _place(proxy) if proxy else place
@@ -323,7 +321,7 @@ def _with_secrets(mask: Mask, secrets: tuple[str, ...]) -> Mask:
 
 
 def _prepared(method: str, url: str, headers: Mapping[str, str], body: Any) -> requests.PreparedRequest:
-    """Not by ``Request.prepare``, which looks for cookies, and takes credentials from the URL and from ~/.netrc."""
+    """Prepare without ``Request.prepare``, which adds cookies, and credentials from the URL and from ~/.netrc."""
     request = requests.PreparedRequest()
     request.prepare_method(method)
     request.prepare_url(url, None)

@@ -1,8 +1,8 @@
-"""What plugins offer, as tables that never change: after this, dispatch is a lookup.
+"""Collect the offers of plugins in tables that never change: after this, dispatch is a lookup.
 
-Two claims on one name make that name unusable, with an error that names both; every other name works. What the
-core calls later is never the plugin's object itself but one of the bound wrappers here, which supply the
-defaults of what a plugin left out and check what it returns.
+Two plugins with one name make that name unusable, with an error that names both; every other name works. The core
+never calls a plugin's object itself but an adapter (:mod:`getmodules.plugins.adapters`), which supplies the defaults
+of what a plugin left out and checks what it returns.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _NO_PLUGIN = (
 
 
 class OfferTable(Generic[T]):
-    """Names to offers. A name that two plugins claim raises when it is asked for, and only then."""
+    """A table of offers by name. A name that two plugins offer raises when it is looked up, and only then."""
 
-    def __init__(self, kind: str, claims: Iterable[tuple[str, Plugin, T]]) -> None:
+    def __init__(self, kind: str, offers: Iterable[tuple[str, Plugin, T]]) -> None:
         self._kind = kind
         self._offers: dict[str, T] = {}
         self._owners: dict[str, list[Plugin]] = {}
-        for name, plugin, offer in claims:
+        for name, plugin, offer in offers:
             self._offers.setdefault(name, offer)
             self._owners.setdefault(name, []).append(plugin)
         self.names = sorted(self._offers)
@@ -94,7 +94,7 @@ class Catalog:
         return self.getters[scheme]
 
     def unpacker_for_name(self, file_name: str) -> UnpackerAdapter | None:
-        """By the longest known suffix."""
+        """Return the unpacker for the longest known suffix."""
         lower = file_name.lower()
         suffixes = [suffix for suffix in self.suffixes.names if lower.endswith(suffix) and len(lower) > len(suffix)]
         return self.suffixes[max(suffixes, key=len)] if suffixes else None
@@ -106,7 +106,7 @@ class Catalog:
         return self.media_types[essence]
 
     def layer_formats(self) -> Mapping[str, str]:
-        """Format names by layer media type, ours first; a media type that two plugins claim is nobody's."""
+        """Return format names by layer media type, ours first; one that two plugins offer is left out."""
         return MappingProxyType(self.layers.undisputed(lambda unpacker: unpacker.names[0]))
 
     def conflicts(self) -> list[PluginConflictError]:
@@ -126,7 +126,7 @@ class Catalog:
         return UnknownSchemeError(f"no plugin brings the scheme {printable(scheme)!r}", hint="; ".join(hints))
 
     def _absent(self, scheme: str) -> tuple[list[str], list[str]]:
-        """Who brings it in all likelihood, and who may: what is not loaded cannot be asked, so its name has to do."""
+        """Return hints at plugins that probably bring ``scheme``, by their names, and at those that may."""
         likely, possible = [], []
         for plugin in self.plugins:
             if plugin.error is not None:
@@ -146,7 +146,7 @@ def _is_named_for(plugin: Plugin, scheme: str) -> bool:
 
 
 def build(plugins: Iterable[Plugin]) -> Catalog:
-    """The tables. A plugin whose offer breaks its port joins the failed ones, with everything else it offers."""
+    """Build the catalog. A plugin whose offer breaks its port counts as failed, with everything else it offers."""
     accepted: list[Plugin] = []
     bound: list[tuple[Plugin, dict[str, list[Any]]]] = []
     for plugin in plugins:
@@ -181,7 +181,7 @@ def build(plugins: Iterable[Plugin]) -> Catalog:
 
 
 def _detector_rank(detector: DetectorAdapter) -> int:
-    """Forges first, then strangers, then paths: a plugin can add shorthand, not take ours over."""
+    """Rank forges first, then third parties, then paths: a plugin can add shorthand, not take ours over."""
     if not detector.plugin.first_party:
         return 1
     return 2 if detector.name == "file" else 0

@@ -1,4 +1,4 @@
-"""A getter as the core calls it: defaults for what was left out, checks on what comes back."""
+"""Adapt the getters of plugins: defaults for what was left out, and checks on every value that they return."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class GetterAdapter:
     arguments: frozenset[str] | None
     core_arguments: frozenset[str]
     local: bool
-    #: Whether what it brings may be of another URL than what it was asked for.
+    #: Whether its packages may be of another URL than the one that was asked for.
     sends_on: bool = True
-    #: Which argument takes a name of ``versions``; ``None`` where there are none.
+    #: The argument that takes a name of ``versions``; ``None`` where there are none.
     version_argument: str | None = None
     #: Whether it gives an identity without fetching, so that an address of its own may be pinned.
     resolves: bool = True
@@ -108,7 +108,7 @@ class GetterAdapter:
             ) from error
 
     def repository(self, package: PackageAddress, context: Context) -> Any:
-        """What packages of this kind can be published to: a repository as the OCI getter knows them."""
+        """Return the repository of a package, as ``getmodules.getters.oci.repository`` defines it, for publishing."""
         found = self._optional("repository", package, context)
         if found is None:
             raise AddressError(
@@ -118,13 +118,13 @@ class GetterAdapter:
         return found
 
     def versions(self, package: PackageAddress, context: Context) -> tuple[str, ...]:
-        """The names under which versions of ``package`` may be had."""
+        """Return the names of the versions of ``package``."""
         found = self._optional("versions", context.mirrors.asked(package), context)
         return self.plugin.guard.call("versions", bounded_names, found or (), context.checkpoint)
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:
         asked = replace(pin, package=context.mirrors.asked(pin.package))
-        result = self.plugin.guard.ask("fetch", self.offer, "fetch", asked, wants, context)
+        result = self.plugin.guard.call_method("fetch", self.offer, "fetch", asked, wants, context)
         if isinstance(result, Blob):
             return self._blob(result)
         if isinstance(result, Layers):
@@ -192,6 +192,6 @@ def adapt_getter(plugin: Plugin, offer: Any) -> GetterAdapter:
         local=getattr(offer, "local", False) is True,
         sends_on=getattr(offer, "sends_on", True) is not False,
         version_argument=getattr(offer, "version_argument", None),
-        # Not looked up on the offer itself: to get at it may go wrong, and that is told when it is called.
+        # Not looked up on the offer itself: that may raise, which is reported when the method is called.
         resolves=hasattr(type(offer), "resolve") or "resolve" in getattr(offer, "__dict__", {}),
     )

@@ -1,4 +1,4 @@
-"""A second thread for jobs that let go of the interpreter: hashing, inflating, system calls."""
+"""Run jobs in a second thread that release the interpreter: hashing, inflating, system calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WAITING: Final = 4
 
 
 class Worker:
-    """Runs jobs in one thread, in the order in which they are given, while the caller goes on.
+    """Run jobs in one thread, in the order in which they are given, while the caller goes on.
 
     Jobs go to the thread in batches, because each handing over costs as much as a small file. The caller's thread
     runs them itself for the first ``inline_bytes``, where they never fill a batch, and where the system gives no
@@ -119,7 +119,7 @@ class Worker:
         while (batch := self._queue.get()) is not None:
             try:
                 for job in batch:
-                    # The queue is emptied even then, so that a caller who waits for room in it goes on.
+                    # The queue is emptied even then, so that a caller who waits for space in it goes on.
                     if self._is_stopped or self._failure is not None:
                         break
                     job()
