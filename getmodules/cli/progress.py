@@ -61,7 +61,7 @@ def _of_a_plugin(name: str, client: Client, console: Console) -> Progress:
             hint=f"did you mean {near}?" if near else f"known: {', '.join(known)}",
         )
     sink = sinks[name]
-    return GuardedIterable(sink.open(console.stderr), sink.plugin.guard, f"progress {name!r}")
+    return GuardedProgress(sink.open(console.stderr), sink.plugin.guard, f"progress {name!r}")
 
 
 class Attentive(Progress):
@@ -88,7 +88,7 @@ class Attentive(Progress):
         self.shown.finished(package, error)
 
 
-class GuardedIterable(Progress):
+class GuardedProgress(Progress):
     """A plugin's way to show progress: what it raises is the plugin's fault, not ours."""
 
     def __init__(self, shown: Progress, guard: Guard, where: str) -> None:

@@ -10,13 +10,9 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from getmodules.api.http import AddressCheck
 from getmodules.errors import GetModulesError
-
-if TYPE_CHECKING:
-    from getmodules.net.connections import AddressCheck  # requests comes with it, and git needs none
-
 
 #: What the world can reach at all. Of IPv6 that is one block, whatever a version of ``ipaddress`` knows of the others.
 _ROUTED = (ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("2000::/3"))

@@ -10,7 +10,6 @@ import re
 import socket
 import ssl
 import threading
-from collections.abc import Callable
 from http.client import HTTPMessage, HTTPResponse, IncompleteRead, parse_headers
 from typing import Any
 
@@ -21,6 +20,7 @@ from urllib3.exceptions import HeaderParsingError
 from urllib3.util.response import assert_header_parsing
 from urllib3.util.ssl_ import create_urllib3_context, resolve_cert_reqs
 
+from getmodules.api.http import AddressCheck
 from getmodules.errors import NetworkError
 from getmodules.net.proxies import authorization
 
@@ -109,9 +109,6 @@ def _broken_chunk() -> NetworkError:
 
 #: Idle connections for each host: as many as run side by side.
 POOL_SIZE = 32
-
-#: Checks an address before a connection to it is made; raises to refuse it.
-AddressCheck = Callable[[str], None]
 
 
 class Adapter(HTTPAdapter):

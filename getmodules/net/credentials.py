@@ -15,44 +15,15 @@ import logging
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from urllib.parse import quote
 
 from getmodules.addresses.url import check_url
 from getmodules.api.limits import MIB
 from getmodules.api.ports import Credential, Origin
 from getmodules.errors import ConfigError, FetchError
 from getmodules.files.local import read_file
-from getmodules.util.redact import MASK, Secret, printable
-
-#: Shorter ones would be masked within words everywhere, which tells more than it hides.
-_SHORTEST_SECRET = 4
-
-
-def masked(text: str, secrets: Iterable[str]) -> str:
-    for secret in sorted(secrets, key=len, reverse=True):  # one may be a part of another
-        if len(secret) >= _SHORTEST_SECRET:
-            text = text.replace(secret, MASK).replace(quote(secret, safe=""), MASK)
-    return text
-
-
-def in_header(value: str) -> tuple[str, ...]:
-    """Return the secrets in a header: all of it, and its last word, since the name of a scheme may come before."""
-    return (value, *value.split()[-1:], *_basic_password(value))
-
-
-def _basic_password(value: str) -> tuple[str, ...]:
-    """Return the decoded text and the password of a ``Basic`` header."""
-    scheme, _, encoded = value.partition(" ")
-    if scheme != "Basic":
-        return ()
-    try:
-        pair = base64.b64decode(encoded).decode("utf-8", "replace")
-    except ValueError:  # somebody's own header, which is none
-        return ()
-    return (pair, pair.partition(":")[2])
-
+from getmodules.util.redact import Secret, printable
 
 _log = logging.getLogger("getmodules")
 _FILE_BYTES = MIB

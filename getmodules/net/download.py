@@ -13,10 +13,10 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 
+from getmodules.api.http import HttpAnswer, HttpSession
 from getmodules.api.ports import Context
 from getmodules.errors import NetworkError
-from getmodules.net.session import Session, http_date
-from getmodules.net.wire import Answer
+from getmodules.net.session import http_date
 
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)", re.ASCII)
 #: A try that brings less counts as failed: else a server could make us ask for each byte, and for ever.
@@ -28,7 +28,7 @@ _ALL_OF_IT = sys.maxsize
 
 
 #: Sends the request with these additional headers, and returns its answer.
-Send = Callable[[Mapping[str, str]], Answer]
+Send = Callable[[Mapping[str, str]], HttpAnswer]
 
 
 class Download:
@@ -38,13 +38,19 @@ class Download:
     """
 
     def __init__(
-        self, send: Send, session: Session, context: Context, *, immutable: bool = False, first: Answer | None = None
+        self,
+        send: Send,
+        session: HttpSession,
+        context: Context,
+        *,
+        immutable: bool = False,
+        first: HttpAnswer | None = None,
     ) -> None:
         self._send = send
         self._session = session
         self._context = context
         self._immutable = immutable
-        self._answer: Answer | None = first
+        self._answer: HttpAnswer | None = first
         self._received = 0
         self._validator: str | None = None
         self._size: int | None = None
@@ -69,7 +75,7 @@ class Download:
                 attempt += 1
                 pieces = self._rest()
 
-    def _get_to_know(self, answer: Answer) -> None:
+    def _get_to_know(self, answer: HttpAnswer) -> None:
         self._size, self._validator = answer.length, _if_range(answer)
         compared = _ALL_OF_IT if self._validator is None else _COMPARED_BYTES
         # What is immutable has a digest, which the consumer checks.
@@ -114,7 +120,7 @@ class Download:
             answer.close()
             raise NetworkError(f"the server answered {answer.status} when it was asked for a body")
 
-    def _check_range(self, answer: Answer) -> None:
+    def _check_range(self, answer: HttpAnswer) -> None:
         said = answer.headers.get("Content-Range", "")
         match = _CONTENT_RANGE.fullmatch(said.strip())
         first, last = (int(match[1]), int(match[2])) if match else (-1, -1)
@@ -124,7 +130,7 @@ class Download:
             answer.close()
             raise NetworkError("the server resumed with another part of the body than the one it was asked for")
 
-    def _after_prefix(self, answer: Answer) -> Iterator[bytes]:
+    def _after_prefix(self, answer: HttpAnswer) -> Iterator[bytes]:
         """Yield the rest of a body that was sent again as a whole: its beginning must be what came before."""
         other_size = self._size is not None and answer.length not in (None, self._size)
         another = self._validator is not None and _if_range(answer) != self._validator
@@ -165,7 +171,7 @@ def _changed() -> NetworkError:
     return NetworkError("the body changed while it was being downloaded", hint="try again")
 
 
-def strong_validator(answer: Answer) -> tuple[str, str] | None:
+def strong_validator(answer: HttpAnswer) -> tuple[str, str] | None:
     """Return a header that promises equality byte for byte, and its value: an entity tag, else a date.
 
     Weak tags promise less; and so does the date of a change in the very second of the answer, in which there may be
@@ -181,6 +187,6 @@ def strong_validator(answer: Answer) -> tuple[str, str] | None:
     return ("Last-Modified", date)
 
 
-def _if_range(answer: Answer) -> str | None:
+def _if_range(answer: HttpAnswer) -> str | None:
     found = strong_validator(answer)
     return None if found is None else found[1]

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote, unquote_to_bytes
 
 from getmodules.addresses.url import check_url
 from getmodules.errors import AddressError, ConfigError
-from getmodules.net.credentials import in_header
+from getmodules.util.redact import in_header
 
 _PROXY = re.compile(
     r"(?P<scheme>https?)://(?:(?P<userinfo>[^/?#]*)@)?(?P<place>[^/?#@]+)(?:[/?#][^@]*)?", re.IGNORECASE

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import partial
-from itertools import chain
 from urllib.parse import urljoin, urlsplit
 
 from getmodules.addresses.url import check_url
-from getmodules.api.ports import Context, Origin
+from getmodules.api.http import DEFAULT_PORTS, Call, HttpAnswer, origin_of
+from getmodules.api.ports import Context
 from getmodules.errors import (
     AddressError,
     AuthenticationError,
@@ -26,19 +25,13 @@ from getmodules.errors import (
     UnsafeContentError,
 )
 from getmodules.net.address_check import no_further_in_than
-from getmodules.net.connections import AddressCheck
-from getmodules.net.credentials import in_header, masked
-from getmodules.net.settings import DEFAULT_PORTS
-from getmodules.net.wire import Answer, SizedBody, Wire, shown_host
-from getmodules.util.redact import Secret
-from getmodules.util.values import field, valueclass
+from getmodules.net.wire import Answer, Wire, shown_host
 
 #: Statuses that are worth another try: the server, or something on the way, blames itself, or says not now.
 TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
-_SHOWN_BODY_BYTES = 8_192
 
 
-def failed(answer: Answer, *, had_credentials: bool, explain: str = "") -> FetchError:
+def failed(answer: HttpAnswer, *, had_credentials: bool, explain: str = "") -> FetchError:
     """Return the error for an answer with an unwanted status. ``explain`` is what its body says."""
     status, where = answer.status, shown_host(answer.url)
     said = f"{where} answered {status}{f': {explain}' if explain else ''}"
@@ -57,13 +50,7 @@ def failed(answer: Answer, *, had_credentials: bool, explain: str = "") -> Fetch
     return NetworkError(said, hint="the server has a problem; try again later" if status >= 500 else None)
 
 
-def body_text(answer: Answer) -> str:
-    """Return the beginning of an error body, for people."""
-    text = answer.read_some(_SHOWN_BODY_BYTES).decode("utf-8", "replace")
-    return answer.shown(" ".join(text.split()), 300)
-
-
-def retry_after(answer: Answer) -> float | None:
+def retry_after(answer: HttpAnswer) -> float | None:
     """Return the seconds that ``Retry-After`` names; ``None`` where it is absent or makes no sense."""
     value = answer.headers.get("Retry-After", "").strip()
     if value.isascii() and value.isdigit():
@@ -86,63 +73,6 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: As long as servers themselves take a URL to be.
 _LONGEST_LOCATION = 8_192
 _REPLAYABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
-
-
-def origin_of(url: str) -> Origin:
-    """Return scheme, host and port, normalised; the scheme is http or https."""
-    parts = urlsplit(url)
-    return Origin(parts.scheme, parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme])
-
-
-@valueclass
-class Authorization:
-    """Headers that only one origin ever sees."""
-
-    origin: Origin
-    headers: Mapping[str, str] = field(repr=False)
-    #: Secrets that the call has in its body, to be masked like those of the headers.
-    in_body: tuple[Secret, ...] = ()
-    #: A token that anybody gets, without credentials.
-    anonymous: bool = False
-
-    def mask(self, text: str) -> str:
-        """Return ``text`` without the secrets of the request, should a server send them back to us."""
-        values = (*self.headers.values(), *(secret.reveal() for secret in self.in_body))
-        return masked(text, chain.from_iterable(map(in_header, values)))
-
-
-@valueclass
-class Call:
-    """One request, as it may be repeated."""
-
-    method: str
-    url: str
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes | Callable[[], SizedBody] | None = field(default=None, repr=False)
-    authorization: Authorization | None = None
-    #: Statuses besides 2xx that the caller wants to see.
-    accept: frozenset[int] = frozenset()
-    #: What the body of an error says, for people.
-    explain: Callable[[Answer], str] = body_text
-    #: Whether the request may be sent again though its answer was lost.
-    replayable: bool | None = None
-    check_address: AddressCheck | None = None
-    #: A body that must be no larger than this is read as part of the call, so that a broken one is asked for again.
-    read: int | None = None
-
-    def mask(self, text: str) -> str:
-        return self.authorization.mask(text) if self.authorization else text
-
-    def shows_credentials_to(self, url: str) -> bool:
-        return (
-            self.authorization is not None
-            and not self.authorization.anonymous
-            and origin_of(url) == self.authorization.origin
-        )
-
-    @property
-    def may_replay(self) -> bool:
-        return self.method in _REPLAYABLE if self.replayable is None else self.replayable
 
 
 class Session:
@@ -229,12 +159,12 @@ def _too_far_in(url: str, kind: str, address: str) -> UnsafeContentError:
     )
 
 
-def redirect_target(answer: Answer) -> str:
+def redirect_target(answer: HttpAnswer) -> str:
     """Return the target of a redirect; only http and https, and from https never back to http."""
     return checked_target(answer, answer.headers["Location"])
 
 
-def checked_target(answer: Answer, location: str) -> str:
+def checked_target(answer: HttpAnswer, location: str) -> str:
     """Return ``location``, relative to the URL of the answer, as a URL that may be followed."""
     url = answer.url
     if len(location) > _LONGEST_LOCATION:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from getmodules.addresses.mirrors import Mirrors
+from getmodules.api.http import DEFAULT_PORTS
 from getmodules.api.ports import Origin
 from getmodules.errors import ConfigError
 from getmodules.net.proxies import usable
@@ -60,7 +61,6 @@ def _load_authorities(context: ssl.SSLContext, path: str) -> None:
         context.load_verify_locations(cafile=path)
 
 
-DEFAULT_PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
 #: The variables that name a file with certificate authorities, the first that is set wins. ``SSL_CERT_FILE``
 #: comes first because every tool on a machine reads it; requests' own names are kept for its users.
 CA_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from urllib.parse import urljoin
 
 from getmodules.addresses.grammar import parse, unusable
+from getmodules.api.http import HttpAnswer
 from getmodules.api.model import Elsewhere
 from getmodules.errors import AddressError, GetModulesError, UnsafeContentError
 from getmodules.net.address_check import no_further_in_than
-from getmodules.net.wire import Answer, shown_host
+from getmodules.net.wire import shown_host
 from getmodules.util.redact import redact_address
 
 HEADER = "X-Terraform-Get"
@@ -33,7 +34,7 @@ _OPAQUE = frozenset({"script", "style", "title", "template", "noscript", "textar
 _NO_PATH = ("/", "./", "../")
 
 
-def location_in_headers(answer: Answer) -> str:
+def location_in_headers(answer: HttpAnswer) -> str:
     """Return the location in the header; empty if it has none. It may be there twice, if both are the same."""
     named = {value.strip() for value in answer.every(HEADER)} - {""}
     if len(named) > 1:
@@ -41,14 +42,14 @@ def location_in_headers(answer: Answer) -> str:
     return named.pop() if named else ""
 
 
-def two_locations(answer: Answer, one: str, other: str) -> UnsafeContentError:
+def two_locations(answer: HttpAnswer, one: str, other: str) -> UnsafeContentError:
     return UnsafeContentError(
         f"{shown_host(answer.url)} names two locations: {answer.shown(one)!r} and {answer.shown(other)!r}",
         part="elsewhere",
     )
 
 
-def sent_on(answer: Answer, location: str, too_far_in: Callable[[str, str], GetModulesError]) -> Elsewhere:
+def sent_on(answer: HttpAnswer, location: str, too_far_in: Callable[[str, str], GetModulesError]) -> Elsewhere:
     """Return ``location``, from an answer. ``too_far_in`` makes the error where it may not lead there."""
     shown = redact_address(location)
     if answer.mask(shown) != shown:

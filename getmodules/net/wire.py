@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,29 +17,21 @@ from urllib.parse import urlsplit
 import requests
 import urllib3
 
+from getmodules.api.http import AddressCheck, Mask, SizedBody
 from getmodules.api.limits import MIB
 from getmodules.api.ports import Context
 from getmodules.errors import ConfigError, FetchError, LimitExceededError, NetworkError
 from getmodules.net.address_check import check_written_address
-from getmodules.net.connections import Adapter, AddressCheck
-from getmodules.net.credentials import masked
+from getmodules.net.connections import Adapter
 from getmodules.net.failures import TRY_AGAIN, broken_body, failure
 from getmodules.net.proxies import secrets_of
 from getmodules.net.settings import NetSettings
 from getmodules.net.watch import Guardian, Watch
-from getmodules.util.redact import printable, redact
+from getmodules.util.redact import masked, printable, redact
 from getmodules.version import VERSION
 
 #: Small enough that the slowest line that is allowed takes one of them in each window.
 _SENT_AT_ONCE = 16 << 10
-
-
-class SizedBody:
-    """A request's body that is sent while it is read. Its size is known, so no server has to take it in chunks."""
-
-    def __init__(self, pieces: Iterable[bytes], size: int) -> None:
-        self.pieces = pieces
-        self.size = size
 
 
 class WatchedBody:
@@ -80,9 +72,6 @@ SMALL_BODY_BYTES = MIB
 
 #: More digits than those of any length that there is are not read as a number: that takes Python ever longer.
 _LENGTH = re.compile(r"\d{1,18}", re.ASCII)
-
-#: Makes the secrets of a request in a text unreadable.
-Mask = Callable[[str], str]
 
 
 class Answer:

@@ -7,7 +7,7 @@ mind later changes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TextIO
 
 from getmodules.api.model import Archive, Gate, Member, Members, Pin, Tree
 from getmodules.api.ports import Context, Credential, Origin, Progress, Shorthand
@@ -128,7 +128,7 @@ class ProgressAdapter:
     def names(self) -> tuple[str, ...]:
         return (self.name,)
 
-    def open(self, stream: Any) -> Progress:
+    def open(self, stream: TextIO | None) -> Progress:
         progress = self.plugin.guard.call_method(f"progress {self.name!r}", self.offer, "open", stream)
         if not isinstance(progress, Progress):
             raise self.plugin.guard.violation(f"progress {self.name!r} did not open a getmodules.Progress")

@@ -108,7 +108,7 @@ class GetterAdapter:
             ) from error
 
     def repository(self, package: PackageAddress, context: Context) -> Any:
-        """Return the repository of a package, as ``getmodules.getters.oci.repository`` defines it, for publishing."""
+        """Return the repository of a package: see ``RepositoryGetter`` in ``getmodules.getters.oci.repository``."""
         found = self._optional("repository", package, context)
         if found is None:
             raise AddressError(

@@ -7,7 +7,9 @@ sentence that somebody else wrote goes through :func:`printable`.
 
 from __future__ import annotations
 
+import base64
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import final
 from urllib.parse import quote, unquote
@@ -193,3 +195,34 @@ def printable(text: str, limit: int = 200) -> str:
 def quoted(text: str) -> str:
     """Return ``text`` that somebody typed, in quotes, for a message about it."""
     return repr(printable(redact(text)))
+
+
+# -------------------------------------------------------------------------------------- secrets of requests
+
+#: Shorter ones would be masked within words everywhere, which tells more than it hides.
+_SHORTEST_SECRET = 4
+
+
+def masked(text: str, secrets: Iterable[str]) -> str:
+    """Return ``text`` with ``secrets`` masked, as they are and percent-encoded."""
+    for secret in sorted(secrets, key=len, reverse=True):  # one may be a part of another
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, MASK).replace(quote(secret, safe=""), MASK)
+    return text
+
+
+def in_header(value: str) -> tuple[str, ...]:
+    """Return the secrets in a header: all of it, and its last word, since the name of a scheme may come before."""
+    return (value, *value.split()[-1:], *_basic_password(value))
+
+
+def _basic_password(value: str) -> tuple[str, ...]:
+    """Return the decoded text and the password of a ``Basic`` header."""
+    scheme, _, encoded = value.partition(" ")
+    if scheme != "Basic":
+        return ()
+    try:
+        pair = base64.b64decode(encoded).decode("utf-8", "replace")
+    except ValueError:  # somebody's own header, which is none
+        return ()
+    return (pair, pair.partition(":")[2])

@@ -140,7 +140,7 @@ def followed(remote: Remote, authorization: str | None, context: Context) -> Rem
 
 
 def _follow(remote: Remote, authorization: str | None, context: Context) -> Remote | None:
-    from getmodules.net.session import Authorization, Call
+    from getmodules.api.http import Authorization, Call
 
     url = remote.location.rstrip("/") + _QUESTION
     grant = (

@@ -12,14 +12,14 @@ from urllib.parse import unquote
 
 from getmodules.addresses.types import PackageAddress
 from getmodules.addresses.url import Url, check_url
+from getmodules.api.http import DEFAULT_PORTS, Authorization, Call, HttpAnswer, HttpSession, NetworkSettings, origin_of
 from getmodules.api.model import Blob, Elsewhere, Shape, Unchanged
 from getmodules.api.ports import Context, Credential, Origin
 from getmodules.errors import AuthenticationError, NetworkError, NotFoundError, UnsafeContentError
 from getmodules.getters.http.pages import git_spelling, is_page, page_instead
 from getmodules.net.credentials import TOKEN_PREFIX, authorization_of, from_netrc, is_overheard, variable_suffix
 from getmodules.net.download import Download, strong_validator
-from getmodules.net.session import Authorization, Call, Session, failed, origin_of
-from getmodules.net.settings import DEFAULT_PORTS, NetSettings
+from getmodules.net.session import failed
 from getmodules.net.terraform_get import (
     ARGUMENT,
     HTML_TYPES,
@@ -28,7 +28,7 @@ from getmodules.net.terraform_get import (
     location_in_page,
     sent_on,
 )
-from getmodules.net.wire import Answer, shown_host
+from getmodules.net.wire import shown_host
 from getmodules.util.redact import Secret, is_secret_argument
 from getmodules.util.values import replace, valueclass
 
@@ -41,7 +41,7 @@ class Access:
     #: Where the credential was found, for people; ``None`` where there is none.
     found_in: str | None = None
 
-    def refused(self, call: Call, answer: Answer) -> AuthenticationError:
+    def refused(self, call: Call, answer: HttpAnswer) -> AuthenticationError:
         """The error for a 401 or a 403, saying what was tried, or what could be."""
         mine = call.shows_credentials_to(answer.url)
         error = failed(answer, had_credentials=mine, explain=call.explain(answer))
@@ -61,7 +61,7 @@ class Access:
         return error
 
 
-def access_to(url: Url, secrets: tuple[Secret, ...], context: Context, settings: NetSettings) -> Access:
+def access_to(url: Url, secrets: tuple[Secret, ...], context: Context, settings: NetworkSettings) -> Access:
     """The first of: a header ``Authorization``, the address, the environment and plugins, netrc.
 
     ``secrets`` are those that the address itself has in its query, to be masked like the others.
@@ -110,7 +110,7 @@ class WebSource:
         self._subdir = subdir
         self._kept = _conditions(context.validator(package))
         self._context = context
-        self._session: Session = context.network.session()
+        self._session: HttpSession = context.network.session()
         self._secrets = secret_arguments(package.arguments)
         self._access = access_to(self._url, self._secrets, context, self._session.settings)
         query = package.arguments.query
@@ -147,7 +147,7 @@ class WebSource:
             answer.close()
             raise
 
-    def _first(self) -> Answer:
+    def _first(self) -> HttpAnswer:
         try:
             return self._send(self._kept)
         except NotFoundError as error:
@@ -156,7 +156,7 @@ class WebSource:
                 error.hint = f"for the git repository: {repository}"
             raise
 
-    def _send(self, headers: Mapping[str, str]) -> Answer:
+    def _send(self, headers: Mapping[str, str]) -> HttpAnswer:
         call = replace(self._call, headers=headers)
         answer = self._session.send(call, self._context)
         if answer.status in (401, 403):
@@ -173,7 +173,7 @@ class WebSource:
 
     # -------------------------------------------------------------------------------------- what was answered
 
-    def _elsewhere(self, answer: Answer) -> Elsewhere | None:
+    def _elsewhere(self, answer: HttpAnswer) -> Elsewhere | None:
         location = location_in_headers(answer) or None
         if location is None and answer.status == 200 and _is_html(answer):
             page = answer.read_some(PAGE_BYTES).decode("utf-8", "replace")
@@ -184,7 +184,7 @@ class WebSource:
             return None
         return sent_on(answer, location, partial(_too_far_in, shown_host(answer.url)))
 
-    def _blob(self, answer: Answer) -> Blob:
+    def _blob(self, answer: HttpAnswer) -> Blob:
         body = Download(self._send, self._session, self._context, first=answer)
         is_file = self._context.shape is Shape.FILE
         return Blob(
@@ -195,11 +195,11 @@ class WebSource:
             validator=_validator(answer),
         )
 
-    def _judge(self, answer: Answer, beginning: bytes) -> None:
+    def _judge(self, answer: HttpAnswer, beginning: bytes) -> None:
         if is_page(beginning, _media_type(answer)):
             raise self._page(answer)
 
-    def _page(self, answer: Answer) -> Exception:
+    def _page(self, answer: HttpAnswer) -> Exception:
         return page_instead(self._url, self._subdir, shown_host(answer.url), _media_type(answer))
 
 
@@ -211,7 +211,7 @@ def _conditions(validator: Mapping[str, str]) -> Mapping[str, str]:
     return {_CONDITIONS[name]: value for name, value in validator.items() if name in _CONDITIONS}
 
 
-def _validator(answer: Answer) -> Mapping[str, str]:
+def _validator(answer: HttpAnswer) -> Mapping[str, str]:
     """Only what promises the same bytes, and nothing that has a secret of ours in it."""
     found = strong_validator(answer)
     if found is None or len(found[1]) > _LONGEST_VALIDATOR or answer.mask(found[1]) != found[1]:
@@ -219,15 +219,15 @@ def _validator(answer: Answer) -> Mapping[str, str]:
     return dict([found]) if found[1].isprintable() else {}
 
 
-def _bare_type(answer: Answer) -> str:
+def _bare_type(answer: HttpAnswer) -> str:
     return answer.headers.get("Content-Type", "").partition(";")[0].strip()
 
 
-def _is_html(answer: Answer) -> bool:
+def _is_html(answer: HttpAnswer) -> bool:
     return _bare_type(answer).lower() in HTML_TYPES
 
 
-def _media_type(answer: Answer) -> str | None:
+def _media_type(answer: HttpAnswer) -> str | None:
     """As it may be shown: a server may put our own secrets there."""
     return answer.shown(_bare_type(answer)).lower() or None
 

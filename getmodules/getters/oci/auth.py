@@ -20,13 +20,12 @@ from contextlib import contextmanager
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from getmodules.addresses.url import check_url
+from getmodules.api.http import AddressCheck, Authorization, Call, HttpAnswer, HttpSession, Mask, origin_of
 from getmodules.api.ports import Context, Credential, Origin
 from getmodules.errors import AddressError, AuthenticationError
 from getmodules.net.address_check import no_further_in_than
-from getmodules.net.connections import AddressCheck
 from getmodules.net.credentials import basic, fits_header, token_of
-from getmodules.net.session import Authorization, Call, Session, origin_of
-from getmodules.net.wire import SMALL_BODY_BYTES, Answer, Mask
+from getmodules.net.wire import SMALL_BODY_BYTES
 from getmodules.util.redact import Secret, printable, redact
 from getmodules.util.strict_json import StrictJsonError, array_of, loads, mapping, optional, required, size, string
 from getmodules.util.values import field, replace, valueclass
@@ -107,7 +106,7 @@ def check_realm(realm: str, registry: Origin, address: str | None, mask: Mask = 
     )
 
 
-def explain_error(answer: Answer) -> str:
+def explain_error(answer: HttpAnswer) -> str:
     """The code and message of a registry's error body; whatever else it sent, shortened."""
     text = answer.read_some(8_192)
     try:
@@ -178,7 +177,7 @@ class _Slot:
 class Tokens:
     """All that one client has been granted so far. Threads may share it."""
 
-    def __init__(self, session: Session, find_credential: FindCredential) -> None:
+    def __init__(self, session: HttpSession, find_credential: FindCredential) -> None:
         self._session = session
         self._find_credential = find_credential
         self._lock = threading.Lock()
@@ -192,7 +191,7 @@ class Tokens:
         return None if wish is None else self._grant(wish, registry, repository, actions, None, context)
 
     def answer_to(
-        self, refusal: Answer, repository: str, actions: str, refused: Authorization | None, context: Context
+        self, refusal: HttpAnswer, repository: str, actions: str, refused: Authorization | None, context: Context
     ) -> Authorization | None:
         """The grant that a 401 asks for; ``None`` where there is nothing better than what was refused."""
         registry = origin_of(refusal.url)
@@ -278,7 +277,7 @@ def _token_call(realm: str, service: str | None, scopes: frozenset[str], credent
     return Call(method="GET", url=urlunsplit(parts._replace(query=query)), authorization=grant)
 
 
-def _read_token(answer: Answer, asked: float) -> _Token:
+def _read_token(answer: HttpAnswer, asked: float) -> _Token:
     if answer.status in _REDIRECTS:
         answer.close()
         raise _unusable(answer, "it redirects, and an identity token goes nowhere else")
@@ -295,7 +294,7 @@ def _read_token(answer: Answer, asked: float) -> _Token:
     return _Token(Secret(text), asked + max(_DEFAULT_SECONDS, seconds or 0))
 
 
-def _unusable(answer: Answer, why: str) -> AuthenticationError:
+def _unusable(answer: HttpAnswer, why: str) -> AuthenticationError:
     kind = answer.shown(answer.headers.get("Content-Type", "no content type"))
     return AuthenticationError(
         f"the token service's answer cannot be used: {why}",

@@ -18,6 +18,7 @@ from typing import Any
 from oras.container import Container
 from oras.provider import Registry
 
+from getmodules.api.http import Call, HttpAnswer, HttpSession, SizedBody, origin_of
 from getmodules.api.ports import Context
 from getmodules.errors import (
     CorruptArchiveError,
@@ -40,8 +41,7 @@ from getmodules.getters.oci.repository import (
 from getmodules.getters.oci.upload import Upload, check_stored
 from getmodules.net.address_check import no_further_in_than
 from getmodules.net.download import Download
-from getmodules.net.session import Call, Session, checked_target, failed, origin_of
-from getmodules.net.wire import Answer, SizedBody
+from getmodules.net.session import checked_target, failed
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 from getmodules.util.strict_json import StrictJsonError, array_of, loads, mapping, optional, required, string
@@ -57,7 +57,7 @@ _PARAMETER = re.compile(
 )
 
 
-def next_page(answer: Answer) -> str | None:
+def next_page(answer: HttpAnswer) -> str | None:
     """Relative to what was asked for, and on the same origin."""
     written = next_target(answer.headers.get("Link", ""))
     if written is None:
@@ -114,7 +114,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
         self,
         api: str,
         repository: str,
-        session: Session,
+        session: HttpSession,
         tokens: Tokens,
         notice: Callable[[str], None],
         actions: str = "pull",
@@ -146,7 +146,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
         read: int | None = None,
         replayable: bool | None = None,
         named_from: str | None = None,
-    ) -> Answer:
+    ) -> HttpAnswer:
         """One request with the grant that its origin wants; asked for once more with what a 401 wants.
 
         Elsewhere than at the registry, ``url`` leads no further in than the address from which it was named.
@@ -202,7 +202,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
     def blob(self, descriptor: Descriptor, context: Context) -> Iterable[bytes]:
         url = self._url(self._location.get_blob_url(str(descriptor.digest)))
 
-        def send(headers: Mapping[str, str]) -> Answer:
+        def send(headers: Mapping[str, str]) -> HttpAnswer:
             return self.do_request(url, "GET", headers=headers, stream=True, context=context)
 
         return Download(send, self._session, context, immutable=True)
@@ -328,14 +328,14 @@ class RegistryClient(Registry):  # type: ignore[misc]
     def _url(self, path: str) -> str:
         return f"{self.prefix}://{path}"
 
-    def _warn(self, answer: Answer) -> None:
+    def _warn(self, answer: HttpAnswer) -> None:
         """``Warning: 299`` is how a registry speaks to people."""
         for warning in _WARNING.finditer(answer.headers.get("Warning", "")[:8_192]):
             said = re.sub(r"\\(.)", r"\1", warning["text"])
             self._notice(f"{printable(self.hostname)}: {answer.shown(said)}")
 
 
-def _document(answer: Answer, what: str) -> dict[str, Any]:
+def _document(answer: HttpAnswer, what: str) -> dict[str, Any]:
     try:
         return mapping(loads(answer.read(_LIST_BYTES), what, _LIST_BYTES), what)
     except StrictJsonError as error:
@@ -349,5 +349,5 @@ def _tags(document: dict[str, Any]) -> list[str]:
         raise CorruptArchiveError(str(error)) from None
 
 
-def _media_type(answer: Answer) -> str:
+def _media_type(answer: HttpAnswer) -> str:
     return answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()

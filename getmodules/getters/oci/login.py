@@ -163,7 +163,7 @@ def log_out(registry: str, environ: Mapping[str, str], open_context: OpenContext
 
 def _presumed_origin(registry: str) -> Origin:
     """Without asking: the scheme only says which port goes without saying."""
-    from getmodules.net.session import origin_of
+    from getmodules.api.http import origin_of
 
     return origin_of(f"https://{api_location(registry, '')[0]}/")
 
@@ -186,9 +186,9 @@ def _prove(registry: str, username: str, secret: Secret, context: Context) -> tu
 
 def _volunteer(client: RegistryClient, username: str, secret: Secret, context: Context) -> None:
     """Some registries let anybody in and still refuse a wrong password, but only if they are shown one."""
+    from getmodules.api.http import Authorization, Call
     from getmodules.getters.oci.auth import explain_error
     from getmodules.net.credentials import basic
-    from getmodules.net.session import Authorization, Call
 
     grant = Authorization(origin=_origin(client), headers={"Authorization": basic(username, secret)})
     call = Call(method="GET", url=_api(client), authorization=grant, explain=explain_error)
@@ -291,7 +291,7 @@ def _api(client: RegistryClient) -> str:
 
 
 def _origin(client: RegistryClient) -> Origin:
-    from getmodules.net.session import origin_of
+    from getmodules.api.http import origin_of
 
     return origin_of(_api(client))
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from typing import Protocol
 
+from getmodules.addresses.types import PackageAddress
 from getmodules.api.model import Pin
 from getmodules.api.ports import Context
 from getmodules.errors import DestinationExistsError, DigestMismatchError, LimitExceededError
@@ -84,6 +85,13 @@ class WritableRepository(Repository, Protocol):
 
         A layout looks and writes under one lock. Registries have no such step; who publishes looks before.
         """
+
+
+class RepositoryGetter(Protocol):
+    """A getter whose packages lie in repositories, which can be published to and inspected."""
+
+    def repository(self, package: PackageAddress, context: Context) -> Repository | None:
+        """Return the repository of a package, or ``None`` if it lies in none."""
 
 
 #: From a registry (host and port; empty for a layout) and a repository's name (a path for a layout) to access.

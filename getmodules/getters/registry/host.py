@@ -19,6 +19,7 @@ from functools import cached_property, partial
 from typing import Any, Self, TypeVar
 
 from getmodules.addresses.url import check_url
+from getmodules.api.http import AddressCheck, Authorization, Call, HttpAnswer, HttpSession, origin_of
 from getmodules.api.ports import Context, Credential, Origin
 from getmodules.errors import (
     AddressError,
@@ -29,11 +30,10 @@ from getmodules.errors import (
     UnsupportedContentError,
 )
 from getmodules.net.address_check import no_further_in_than
-from getmodules.net.connections import AddressCheck
 from getmodules.net.credentials import TOKEN_PREFIX, authorization_of, variable_suffix
-from getmodules.net.session import Authorization, Call, Session, checked_target, failed, origin_of
+from getmodules.net.session import checked_target, failed
 from getmodules.net.terraform_get import HTML_TYPES
-from getmodules.net.wire import Answer, shown_host
+from getmodules.net.wire import shown_host
 from getmodules.util.redact import Secret, printable
 from getmodules.util.strict_json import StrictJsonError, loads, mapping, optional, string
 from getmodules.util.values import valueclass
@@ -130,7 +130,7 @@ class RegistryHost:
     def __init__(self, name: str, context: Context) -> None:
         self.name = name
         self._context = context
-        self._session: Session = context.network.session()
+        self._session: HttpSession = context.network.session()
         url = check_url(f"https://{name}/")
         # The protocol knows no other than https; plain http is somebody's explicit choice.
         if self._session.settings.allows_plain_http(url.host.strip("[]"), url.port or 80):
@@ -192,11 +192,11 @@ class RegistryHost:
         check = no_further_in_than(answer.address, self.too_far_in) if elsewhere else None
         return Service(name=name, url=url, check_address=check)
 
-    def ask(self, service: Service, path: str) -> Answer:
+    def ask(self, service: Service, path: str) -> HttpAnswer:
         """What the service says at ``path``: a success, or a 404 or 410, for which the caller has better words."""
         return self._send(f"{service.url}{path}", service.check_address)
 
-    def _send(self, url: str, check_address: AddressCheck | None) -> Answer:
+    def _send(self, url: str, check_address: AddressCheck | None) -> HttpAnswer:
         call = Call(
             method="GET",
             url=url,
@@ -211,7 +211,7 @@ class RegistryHost:
             raise self._refused(answer, call)
         return answer
 
-    def _refused(self, answer: Answer, call: Call) -> AuthenticationError:
+    def _refused(self, answer: HttpAnswer, call: Call) -> AuthenticationError:
         error = failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=call.explain(answer))
         assert isinstance(error, AuthenticationError)
         elsewhere, token = origin_of(answer.url) != self.origin, self._credential
@@ -231,7 +231,7 @@ class RegistryHost:
         )
 
 
-def _followed(answer: Answer, service: str, location: str) -> str:
+def _followed(answer: HttpAnswer, service: str, location: str) -> str:
     try:
         return checked_target(answer, location)
     except UnsafeContentError as error:
@@ -239,7 +239,7 @@ def _followed(answer: Answer, service: str, location: str) -> str:
         raise UnsafeContentError(message, part=error.part, hint=error.hint) from None
 
 
-def parsed(answer: Answer, what: str, parse: Callable[[dict[str, Any]], T]) -> T:
+def parsed(answer: HttpAnswer, what: str, parse: Callable[[dict[str, Any]], T]) -> T:
     """What ``parse`` makes of the JSON object in the body; a web page is told from a document that is merely broken."""
     kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind in HTML_TYPES:

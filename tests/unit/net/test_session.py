@@ -13,9 +13,10 @@ from urllib.parse import quote
 
 import pytest
 
+from getmodules.api.http import Authorization, Call, origin_of
 from getmodules.api.limits import Deadline
 from getmodules.errors import GetModulesError
-from getmodules.net.session import Authorization, Call, Session, origin_of
+from getmodules.net.session import Session
 from getmodules.net.wire import Wire
 from tests.support.contexts import a_context
 from tests.support.refusals import words_of

@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from getmodules.api.http import Authorization, Call, origin_of
 from getmodules.api.limits import Deadline
 from getmodules.api.ports import Context, Credential, Origin
 from getmodules.errors import (
@@ -27,7 +28,7 @@ from getmodules.errors import (
 )
 from getmodules.getters.oci import auth
 from getmodules.getters.oci.auth import Tokens
-from getmodules.net.session import Authorization, Call, Session, origin_of
+from getmodules.net.session import Session
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.util.redact import Secret
 from tests.support.contexts import a_context

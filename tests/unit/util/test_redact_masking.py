@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from getmodules.net.credentials import in_header, masked
+from getmodules.util.redact import in_header, masked
 
 BASIC = base64.b64encode("ada:pä ss".encode()).decode()
 
