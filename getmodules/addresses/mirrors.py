@@ -39,9 +39,9 @@ class Mirrors:
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Self:
         """Read ``GETMODULES_MIRRORS="oci://ghcr.io=oci://mirror.example/ghcr …"``, separated by blanks."""
-        return cls().with_words(environ.get(MIRRORS_VARIABLE, "").split(), MIRRORS_VARIABLE)
+        return cls().with_pairs(environ.get(MIRRORS_VARIABLE, "").split(), MIRRORS_VARIABLE)
 
-    def with_words(self, words: Iterable[str], where: str) -> Self:
+    def with_pairs(self, words: Iterable[str], where: str) -> Self:
         """Return the mirrors with further ones, written ``URL=URL``, which have precedence."""
         table = dict(self.table)
         for word in words:
@@ -51,7 +51,7 @@ class Mirrors:
             table[there] = here
         return type(self).of(table)
 
-    def asked(self, package: PackageAddress) -> PackageAddress:
+    def mirrored(self, package: PackageAddress) -> PackageAddress:
         """Return the package to ask for in the place of ``package``."""
         fitting = [start for start in self.table if _begins(package.url, start)]
         if not fitting:
@@ -59,9 +59,9 @@ class Mirrors:
         start = max(fitting, key=len)
         return replace(package, url=self.table[start] + package.url.removeprefix(start))
 
-    def meant(self, package: PackageAddress, answer: PackageAddress) -> PackageAddress:
+    def original(self, package: PackageAddress, answer: PackageAddress) -> PackageAddress:
         """Return ``answer``, which came for ``package``, under its original URL: a mirror does not rename packages."""
-        asked = self.asked(package)
+        asked = self.mirrored(package)
         if asked is package:
             return answer
         return replace(answer, url=package.url)

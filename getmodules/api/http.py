@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from getmodules.addresses.mirrors import Mirrors
 from getmodules.api.ports import Context, Origin
-from getmodules.util.redact import Secret, in_header, masked
+from getmodules.util.redact import Secret, masked, secrets_in_header
 from getmodules.util.values import field, valueclass
 
 DEFAULT_PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
@@ -110,7 +110,7 @@ class Authorization:
     def mask(self, text: str) -> str:
         """Return ``text`` without the secrets of the request, should a server send them back to us."""
         values = (*self.headers.values(), *(secret.reveal() for secret in self.in_body))
-        return masked(text, chain.from_iterable(map(in_header, values)))
+        return masked(text, chain.from_iterable(map(secrets_in_header, values)))
 
 
 @valueclass

@@ -12,7 +12,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, Protocol
 
-from getmodules.archive.source import corrupt, not_this
+from getmodules.archive.source import corrupt, unexpected_format
 from getmodules.errors import ContentError, LimitExceededError
 from getmodules.util.values import valueclass
 
@@ -184,7 +184,7 @@ def decode_all(codec: Codec, source: Iterable[bytes], checkpoint: Callable[[], N
     pieces = iter(source)
     head = _at_least(4, b"", pieces)
     if not codec.begins(head):
-        raise not_this(codec.name, head, "it does not begin like one")
+        raise unexpected_format(codec.name, head, "it does not begin like one")
     while head:
         decoder = codec.new()
         for out in _decode(codec, decoder, head, pieces, _STREAM_PIECE_BYTES):

@@ -62,7 +62,7 @@ def looks_like(head: bytes) -> str | None:
     return None
 
 
-def not_this(expected: str, head: bytes, otherwise: str) -> CorruptArchiveError:
+def unexpected_format(expected: str, head: bytes, otherwise: str) -> CorruptArchiveError:
     """Return the error for bytes that are not ``expected``; ``otherwise`` is used when they look like nothing known."""
     found = looks_like(head)
     if not head:

@@ -18,7 +18,7 @@ from getmodules.api.model import Archive, Kind, Member
 from getmodules.api.ports import Context
 from getmodules.archive.codecs import codec, decode_all
 from getmodules.archive.names import decode_name
-from getmodules.archive.source import ambiguous, corrupt, not_this, opened, pieces, unsupported
+from getmodules.archive.source import ambiguous, corrupt, opened, pieces, unexpected_format, unsupported
 from getmodules.util.redact import printable
 
 SPARSE_HINT = "pack it again: with GNU tar without --sparse, with bsdtar with --no-read-sparse"
@@ -60,14 +60,14 @@ class Extensions:
         else:
             self._add_pax(kind, pax_records(body))
 
-    def size(self, in_header: int) -> int:
+    def size(self, secrets_in_header: int) -> int:
         """Return the member's size, given the one in its own header."""
-        if self._size is None or self._size == in_header:
-            return in_header
+        if self._size is None or self._size == secrets_in_header:
+            return secrets_in_header
         # A header that cannot hold a size says zero, or as much as it can.
-        if self._size > _OCTAL_MOST and in_header in (0, _OCTAL_MOST):
+        if self._size > _OCTAL_MOST and secrets_in_header in (0, _OCTAL_MOST):
             return self._size
-        raise ambiguous(f"the tar gives one member two sizes: {in_header:,} and {self._size:,} bytes")
+        raise ambiguous(f"the tar gives one member two sizes: {secrets_in_header:,} and {self._size:,} bytes")
 
     def _add_pax(self, kind: bytes, records: dict[bytes, bytes]) -> None:
         for key, value in records.items():
@@ -272,12 +272,12 @@ class _Reader:
         at = self._stream.position - len(block)
         if len(block) < BLOCK:
             if at == 0:
-                raise not_this("tar", block, "it is shorter than one header")
+                raise unexpected_format("tar", block, "it is shorter than one header")
             raise corrupt("the tar has no end marker; it is cut off")
         name, mode, digits, checksum, kind, target, magic, prefix = _FIELDS.unpack(block)
         if _checksum(block, checksum) != _number(checksum, "checksum"):
             if at == 0:
-                raise not_this("tar", block, "its first header has a wrong checksum")
+                raise unexpected_format("tar", block, "its first header has a wrong checksum")
             raise corrupt(f"the tar is broken: the header at byte {at:,} has a wrong checksum")
         name = name.partition(b"\0")[0]
         if magic == b"ustar\x0000":

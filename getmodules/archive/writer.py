@@ -41,7 +41,7 @@ class FileSink:
         self._descriptors = descriptors
         self._hash = hashlib.sha256()
 
-    def put(self, chunk: bytes) -> None:
+    def write(self, chunk: bytes) -> None:
         self._hash.update(chunk)
         try:
             for descriptor in self._descriptors:
@@ -422,9 +422,9 @@ class _Writer:
                 for builder in builders:
                     builder.count_bytes(length)
                 if size > LARGE_BYTES:
-                    self._thread.give(partial(sink.put, chunk), length)
+                    self._thread.give(partial(sink.write, chunk), length)
                 else:
-                    sink.put(chunk)
+                    sink.write(chunk)
                 self._advance(length)
             if size > LARGE_BYTES:
                 self._thread.wait()
@@ -464,7 +464,7 @@ class _Writer:
         try:
             builder.create_file(relative, descriptors, executable=source.executable)
             for chunk in builder.target.read_back(source.path):
-                copy.put(chunk)
+                copy.write(chunk)
                 self._advance(len(chunk))
         finally:
             copy.close()

@@ -22,7 +22,7 @@ from getmodules.api.model import Archive, Kind, Member, new_tuple
 from getmodules.api.ports import Context
 from getmodules.archive.codecs import PIECE_BYTES, Codec, codec, decode_one, decode_whole, fast_zlib
 from getmodules.archive.names import decode_name
-from getmodules.archive.source import HEAD_BYTES, Window, ambiguous, corrupt, not_this, opened, unsupported
+from getmodules.archive.source import HEAD_BYTES, Window, ambiguous, corrupt, opened, unexpected_format, unsupported
 from getmodules.errors import CorruptArchiveError, UnsafeContentError, UnsupportedContentError
 from getmodules.util.redact import printable
 
@@ -141,7 +141,7 @@ def _find_end(window: Window, tail: bytes) -> int:
                 raise ambiguous("something follows the end of the zip")
             raise corrupt("the zip is cut off in its comment")
         head = window.read(0, HEAD_BYTES)
-        raise not_this("zip", head, "it has no end record; it may be cut off")
+        raise unexpected_format("zip", head, "it has no end record; it may be cut off")
     if len(ends) > 1 or ends[0] != last:
         raise ambiguous("the zip has two end records")
     return ends[0]

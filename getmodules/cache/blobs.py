@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from getmodules.api.model import FEW_BYTES
-from getmodules.cache.location import listing, put
+from getmodules.cache.location import listing, move_into_cache
 from getmodules.files.locking import FileLock, try_lock
 from getmodules.files.opening import READ_NO_LINK, directory_of
 from getmodules.util.digest import STRONG, Digest
@@ -101,7 +101,7 @@ class Blobs:
 
     def keep(self, fresh: Path, digest: Digest) -> Path:
         """Add a file in the cache that was hashed while it was written. Raises ``OSError``."""
-        return put(self._root, _name(digest), fresh)
+        return move_into_cache(self._root, _name(digest), fresh)
 
     def all(self) -> Iterator[Digest]:
         for algorithm in STRONG:

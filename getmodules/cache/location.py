@@ -22,7 +22,7 @@ from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
 
 
-def put(root: Path, name: str, fresh: Path) -> Path:
+def move_into_cache(root: Path, name: str, fresh: Path) -> Path:
     """Rename ``fresh``, a file in the cache, to ``name`` there. Raises ``OSError``."""
     parents, last = split(name)
     with directory_below(root, parents, make=True) as (prefix, directory):

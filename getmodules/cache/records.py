@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from getmodules.cache.location import listing, put
+from getmodules.cache.location import listing, move_into_cache
 from getmodules.errors import FetchError
 from getmodules.files.local import read_file
 from getmodules.util import strict_json as strictjson
@@ -44,7 +44,7 @@ def _nothing() -> Mapping[str, str]:
 
 
 @valueclass
-class Brought:
+class RecordedBlob:
     """A blob in the cache, and what its source said of it when it was fetched."""
 
     digest: Digest
@@ -62,7 +62,7 @@ class PinRecord:
     digests: Mapping[str, str] = field(default_factory=_nothing)
     #: A getter's, where it is bytes. The getter itself compares them with ``id``.
     proof: bytes | None = None
-    brought: Brought | None = None
+    brought: RecordedBlob | None = None
 
 
 @valueclass
@@ -111,7 +111,7 @@ class Records:
         fresh = self._fresh()
         whole = {"key": _key(address), "sum": _sum(value), "record": value}
         fresh.write_bytes(_encode(whole).encode())
-        put(self._root, name, fresh)
+        move_into_cache(self._root, name, fresh)
 
     def files(self) -> Iterator[Path]:
         for kind in (_PINS, _REFS):
@@ -187,8 +187,8 @@ def _pin_record(value: dict[str, Any]) -> PinRecord:
     )
 
 
-def _brought(value: dict[str, Any]) -> Brought:
-    return Brought(
+def _brought(value: dict[str, Any]) -> RecordedBlob:
+    return RecordedBlob(
         digest=Digest.parse(required(value, "digest", string, _WHAT)),
         key=required(value, "key", string, _WHAT),
         name=optional(value, "name", string, _WHAT),

@@ -28,7 +28,7 @@ def new_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
         os.fsync(stream.fileno())
 
 
-def put(fresh: Path, target: Path) -> None:
+def replace_file(fresh: Path, target: Path) -> None:
     """Rename ``fresh`` to ``target``, which it replaces: in one step, and durably."""
     os.replace(fresh, target)
     sync_directory(target.parent)

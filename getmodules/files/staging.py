@@ -49,7 +49,7 @@ class Destination:
     source_root: Path | None
 
     @classmethod
-    def at(
+    def from_path(
         cls, dest: Path, *, force: bool, source_root: Path | None, real: Callable[[Path], Path] | None = None
     ) -> Destination:
         """Return the destination at ``path``, relative to the current directory. ``real`` may remember real paths."""
@@ -287,7 +287,7 @@ class Staging:
         ``force`` may replace an ordinary directory. ``source_root`` is what is copied or unpacked, where that
         lies on this machine. ``private`` belongs to the operation, and removes what is left at its end.
         """
-        destination = Destination.at(dest, force=force, source_root=source_root, real=private.real)
+        destination = Destination.from_path(dest, force=force, source_root=source_root, real=private.real)
         return cls(destination, private)
 
     @property

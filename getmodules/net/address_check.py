@@ -42,16 +42,16 @@ def _carried(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     return ip.ipv4_mapped or ip.sixtofour
 
 
-def no_further_in_than(address: str | None, refusal: Callable[[str, str], GetModulesError]) -> AddressCheck:
+def address_check_for(address: str | None, refusal: Callable[[str, str], GetModulesError]) -> AddressCheck:
     """Return a check that allows public addresses, and those of the class of ``address``, at which the server answered.
 
     Without one (it was a proxy that answered) only the public remains. Nothing is looked up: a name may have
     another address by now. ``refusal`` makes the error from the class and the address that is refused.
     """
-    return no_further_in(None if address is None else address_class(address), refusal)
+    return address_check_for_class(None if address is None else address_class(address), refusal)
 
 
-def no_further_in(kind: str | None, refusal: Callable[[str, str], GetModulesError]) -> AddressCheck:
+def address_check_for_class(kind: str | None, refusal: Callable[[str, str], GetModulesError]) -> AddressCheck:
     """Return a check that allows public addresses, and those of the class ``kind``."""
     allowed = {"public", kind}
 

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote, unquote_to_bytes
 
 from getmodules.addresses.url import check_url
 from getmodules.errors import AddressError, ConfigError
-from getmodules.util.redact import in_header
+from getmodules.util.redact import secrets_in_header
 
 _PROXY = re.compile(
     r"(?P<scheme>https?)://(?:(?P<userinfo>[^/?#]*)@)?(?P<place>[^/?#@]+)(?:[/?#][^@]*)?", re.IGNORECASE
@@ -54,7 +54,7 @@ def secrets_of(proxy: str) -> tuple[str, ...]:
     userinfo = _userinfo(proxy)
     if not userinfo:
         return ()
-    shown = chain.from_iterable(map(in_header, authorization(proxy).values()))
+    shown = chain.from_iterable(map(secrets_in_header, authorization(proxy).values()))
     return (userinfo, unquote(userinfo), userinfo.partition(":")[2], *shown)
 
 

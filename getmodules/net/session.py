@@ -24,7 +24,7 @@ from getmodules.errors import (
     RateLimitedError,
     UnsafeContentError,
 )
-from getmodules.net.address_check import no_further_in_than
+from getmodules.net.address_check import address_check_for
 from getmodules.net.wire import Answer, Wire, shown_host
 
 #: Statuses that are worth another try: the server, or something on the way, blames itself, or says not now.
@@ -141,7 +141,7 @@ class Session:
             if answer.status == 303 or (answer.status in (301, 302) and method == "POST"):
                 method, body = "GET", None
             if origin_of(target) != origin_of(url):
-                check = no_further_in_than(first.address, partial(_too_far_in, url))
+                check = address_check_for(first.address, partial(_too_far_in, url))
             url = target
         raise FetchError(f"more than {MAX_REDIRECTS} redirects, the last to {shown_host(url)}", part="too-many-hops")
 

@@ -13,7 +13,7 @@ from getmodules.addresses.grammar import parse, unusable
 from getmodules.api.http import HttpAnswer
 from getmodules.api.model import Elsewhere
 from getmodules.errors import AddressError, GetModulesError, UnsafeContentError
-from getmodules.net.address_check import no_further_in_than
+from getmodules.net.address_check import address_check_for
 from getmodules.net.wire import shown_host
 from getmodules.util.redact import redact_address
 
@@ -59,7 +59,7 @@ def sent_on(answer: HttpAnswer, location: str, too_far_in: Callable[[str, str], 
             part="elsewhere",
             hint="it would be shown, and pinned. If it is only a word that is your password as well: change that",
         )
-    check = no_further_in_than(answer.address, too_far_in)
+    check = address_check_for(answer.address, too_far_in)
     return Elsewhere(address=absolute(location, answer.url), check_address=check)
 
 

@@ -15,7 +15,7 @@ from getmodules.addresses.core_arguments import parse_checksum
 from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.api.model import Archive, Blob, Gate, Pin
 from getmodules.api.ports import Context
-from getmodules.cache.records import PROOF_BYTES, Brought, PinRecord, RefRecord, now
+from getmodules.cache.records import PROOF_BYTES, PinRecord, RecordedBlob, RefRecord, now
 from getmodules.cache.session import Visit
 from getmodules.errors import AddressError
 from getmodules.pipeline.detect import detect, is_local
@@ -195,7 +195,7 @@ def _checksum(package: PackageAddress) -> Digest | None:
     return checksum if isinstance(checksum, Digest) else None
 
 
-def _blob(brought: Brought, archive: Archive) -> Blob:
+def _blob(brought: RecordedBlob, archive: Archive) -> Blob:
     return Blob(
         chunks=(),
         size=archive.size,
@@ -206,5 +206,5 @@ def _blob(brought: Brought, archive: Archive) -> Blob:
     )
 
 
-def _brought(blob: Blob, digest: Digest) -> Brought:
-    return Brought(digest=digest, key=blob.key, name=blob.name, media_type=blob.media_type, format=blob.format)
+def _brought(blob: Blob, digest: Digest) -> RecordedBlob:
+    return RecordedBlob(digest=digest, key=blob.key, name=blob.name, media_type=blob.media_type, format=blob.format)

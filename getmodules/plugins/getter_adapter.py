@@ -76,7 +76,7 @@ class GetterAdapter:
         return demands
 
     def resolve(self, package: PackageAddress, context: Context) -> Pin | Elsewhere | None:
-        result = self._optional("resolve", context.mirrors.asked(package), context)
+        result = self._optional("resolve", context.mirrors.mirrored(package), context)
         if result is None:
             return None
         if isinstance(result, Elsewhere):
@@ -86,7 +86,7 @@ class GetterAdapter:
         if type(result.id) is not str or not result.id or not result.id.isprintable():
             raise self.plugin.guard.violation("resolve returned a Pin without an id")
         self._check_pinned(result.package)
-        meant = context.mirrors.meant(package, result.package)
+        meant = context.mirrors.original(package, result.package)
         return replace(result, package=meant, digests=self._digests("a Pin", result.digests))
 
     def _digests(self, owner: str, given: Any) -> dict[str, str]:
@@ -119,11 +119,11 @@ class GetterAdapter:
 
     def versions(self, package: PackageAddress, context: Context) -> tuple[str, ...]:
         """Return the names of the versions of ``package``."""
-        found = self._optional("versions", context.mirrors.asked(package), context)
+        found = self._optional("versions", context.mirrors.mirrored(package), context)
         return self.plugin.guard.call("versions", bounded_names, found or (), context.checkpoint)
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:
-        asked = replace(pin, package=context.mirrors.asked(pin.package))
+        asked = replace(pin, package=context.mirrors.mirrored(pin.package))
         result = self.plugin.guard.call_method("fetch", self.offer, "fetch", asked, wants, context)
         if isinstance(result, Blob):
             return self._blob(result)

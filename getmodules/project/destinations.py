@@ -106,7 +106,7 @@ def check_own(entry: ModuleEntry, address: ModuleAddress, bench: Bench) -> None:
     root = local_root(address.package, bench.means.catalog)
     if root is not None:
         try:
-            Destination.at(bench.place.directory / entry.dest, force=True, source_root=root).check_source()
+            Destination.from_path(bench.place.directory / entry.dest, force=True, source_root=root).check_source()
         except GetModulesError as error:
             error.at(address.display())
             raise

@@ -57,7 +57,7 @@ def write_file(path: Path, text: str, sweeper: Sweeper) -> None:
                 if os.name != "nt" and target.exists():
                     os.fchmod(stream.fileno(), os.stat(target).st_mode & 0o777)
                 stream.write(text.encode())
-            durable.put(fresh, target)
+            durable.replace_file(fresh, target)
         finally:
             private.remove()
 

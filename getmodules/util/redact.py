@@ -211,7 +211,7 @@ def masked(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
-def in_header(value: str) -> tuple[str, ...]:
+def secrets_in_header(value: str) -> tuple[str, ...]:
     """Return the secrets in a header: all of it, and its last word, since the name of a scheme may come before."""
     return (value, *value.split()[-1:], *_basic_password(value))
 

@@ -34,7 +34,7 @@ from getmodules.getters.git.host_check import Reach, reach
 from getmodules.getters.git.process import Done, Git, How, Patience
 from getmodules.getters.git.remote import TRANSPORTS, Remote
 from getmodules.getters.git.rewriting import leads_to_ssh, place_settings, rewritten, with_own_login
-from getmodules.net.address_check import no_further_in
+from getmodules.net.address_check import address_check_for_class
 from getmodules.net.credentials import TOKEN_PREFIX, basic, is_overheard, variable_suffix
 from getmodules.util.redact import Secret, printable
 from getmodules.util.values import field, replace, valueclass
@@ -212,7 +212,7 @@ class Connection:
         target = followed(self.remote, self._offered.authorization, git.context)
         if target is None:
             return done
-        check = no_further_in(self.kind, partial(_too_far_in, self.remote.shown))
+        check = address_check_for_class(self.kind, partial(_too_far_in, self.remote.shown))
         there = Git(replace(git.context, check_address=check))
         with connected(target, there, self.directory) as connection:
             return there.run(arguments, connection.environment(repository, more), **how)

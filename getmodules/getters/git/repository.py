@@ -24,7 +24,7 @@ from getmodules.getters.git.process import Git
 from getmodules.getters.git.remote import Remote
 from getmodules.getters.git.store import Extent, Store
 from getmodules.getters.git.tree import FILE, Entry, Selection, Submodules, Walk
-from getmodules.net.address_check import no_further_in
+from getmodules.net.address_check import address_check_for_class
 from getmodules.util.redact import printable
 from getmodules.util.values import replace, valueclass
 
@@ -96,7 +96,9 @@ class Package:
         """For what this repository names: that may be no further in than the repository itself."""
         if remote.origin == self.remote.origin or self.remote.scheme == "file":
             return self._tools
-        check = no_further_in(self.store.came_from(self.aim.commit), partial(too_far_in, printable(link.path)))
+        check = address_check_for_class(
+            self.store.came_from(self.aim.commit), partial(too_far_in, printable(link.path))
+        )
         return replace(self._tools, git=Git(replace(self._tools.git.context, check_address=check)))
 
     def gitlinks(self) -> list[Entry]:

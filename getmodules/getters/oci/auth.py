@@ -23,7 +23,7 @@ from getmodules.addresses.url import check_url
 from getmodules.api.http import AddressCheck, Authorization, Call, HttpAnswer, HttpSession, Mask, origin_of
 from getmodules.api.ports import Context, Credential, Origin
 from getmodules.errors import AddressError, AuthenticationError
-from getmodules.net.address_check import no_further_in_than
+from getmodules.net.address_check import address_check_for
 from getmodules.net.credentials import basic, fits_header, token_of
 from getmodules.net.wire import SMALL_BODY_BYTES
 from getmodules.util.redact import Secret, printable, redact
@@ -97,7 +97,7 @@ def check_realm(realm: str, registry: Origin, address: str | None, mask: Mask = 
         return None
     if registry.scheme == "https" and origin.scheme != "https":
         raise AuthenticationError(f"the registry speaks https, and its realm does not: {shown!r}")
-    return no_further_in_than(
+    return address_check_for(
         address,
         lambda kind, found: AuthenticationError(
             f"the registry names the realm {shown!r}, which is the {kind} address {found}",

@@ -39,7 +39,7 @@ from getmodules.getters.oci.repository import (
     referrers_tag,
 )
 from getmodules.getters.oci.upload import Upload, check_stored
-from getmodules.net.address_check import no_further_in_than
+from getmodules.net.address_check import address_check_for
 from getmodules.net.download import Download
 from getmodules.net.session import checked_target, failed
 from getmodules.util.digest import Digest
@@ -163,7 +163,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
             explain=explain_error,
             read=read,
             replayable=replayable,
-            check_address=None if origin_of(url) == registry else no_further_in_than(named_from, self._too_far_in),
+            check_address=None if origin_of(url) == registry else address_check_for(named_from, self._too_far_in),
         )
         answer = self._session.send(call, context)
         # Only the registry itself is answered: a 401 from where it redirected to is nobody we know.

@@ -159,7 +159,7 @@ def _replace(target: Path, before: tuple[int, int, int, int] | None, data: bytes
         _write(new, target, data)
         if _identity(target) != before:
             return False
-        durable.put(new, target)
+        durable.replace_file(new, target)
     finally:
         with suppress(FileNotFoundError):
             os.unlink(new)

@@ -29,7 +29,7 @@ from getmodules.errors import (
     UnsafeContentError,
     UnsupportedContentError,
 )
-from getmodules.net.address_check import no_further_in_than
+from getmodules.net.address_check import address_check_for
 from getmodules.net.credentials import TOKEN_PREFIX, authorization_of, variable_suffix
 from getmodules.net.session import checked_target, failed
 from getmodules.net.terraform_get import HTML_TYPES
@@ -189,7 +189,7 @@ class RegistryHost:
             raise NotFoundError(f"{shown_host(answer.url)} has no service {name}", hint=f"it offers: {known}")
         url = _followed(answer, name, location).partition("?")[0].rstrip("/") + "/"
         elsewhere = origin_of(url) != origin_of(answer.url)
-        check = no_further_in_than(answer.address, self.too_far_in) if elsewhere else None
+        check = address_check_for(answer.address, self.too_far_in) if elsewhere else None
         return Service(name=name, url=url, check_address=check)
 
     def ask(self, service: Service, path: str) -> HttpAnswer:
