@@ -112,7 +112,7 @@ def _split_port(hostport: str) -> tuple[str, int | None]:
     if not colon:
         return host, None
     if not _PORT.fullmatch(port) or int(port) > 65_535:
-        # What is no number is not shown: it may be half of a password that has a '/' in it.
+        # Anything but a number is not shown: it may be half of a password that has a '/' in it.
         shown = f" {port}" if len(port) < 10 and port.isdecimal() else ""
         hint = "a port follows the ':' behind the host; without one there is no ':'"
         if not port and len(host) == 1:

@@ -97,7 +97,7 @@ class Request:
 class Pin:
     """The immutable identity of a package: its pinned address and its id.
 
-    ``proof`` is whatever the getter needs again in ``fetch``; nobody else looks at it. A pin without an id
+    ``proof`` is for the getter alone, which needs it again in ``fetch``. A pin without an id
     says that the getter knows no cheap identity; the core then makes one from what arrived.
     """
 
@@ -191,7 +191,7 @@ class Member(NamedTuple):
 class Members:
     """A lazy sequence of members, read once. It is closed when it has a ``close``.
 
-    Names that collide on other platforms are refused in an ``archive``, which somebody could have made
+    Names that collide on other platforms are refused in an ``archive``, which its author could have made
     otherwise; in a ``tree`` (a repository, a directory) they are a notice where this platform can hold them.
     """
 

@@ -55,7 +55,7 @@ class Progress:
 
     ``package`` is the redacted address of a package and tells parallel ones apart. Calls come from the thread
     that works on it. An exception raised in here cancels the operation and leaves nothing behind; raised in
-    :meth:`finished` it goes on to the caller, and undoes nothing: all is over then.
+    :meth:`finished` it reaches the caller, and undoes nothing: all is done then.
     """
 
     def planned(self, packages: int) -> None:
@@ -150,7 +150,7 @@ class Context:
     progress: Progress
     cancelled: threading.Event
     credentials: Callable[[Origin, str], Credential | None]
-    #: A working directory of the getter's own for ``key``; it is used by nobody else while the ``with`` block runs.
+    #: A working directory of the getter's own for ``key``; it has no other user while the ``with`` block runs.
     #: In a cache it stays for the next run, and may hold what a killed one left.
     workshop: Callable[[str], AbstractContextManager[Path]] = _no_workshop
     network: Network = field(default_factory=NoNetwork)
@@ -216,7 +216,7 @@ class Detector(Protocol):
     def detect(self, shorthand: Shorthand) -> str | None:
         """Return a longer spelling (it may have a force, a subdirectory and a query), or ``None``: not mine.
 
-        Pure string work. The result goes through the chain again until it is URL-like.
+        Pure string work. The result is passed through the chain again until it is URL-like.
         """
 
 

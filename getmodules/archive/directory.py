@@ -1,6 +1,6 @@
 """Read directories on this machine, as members to install or to hash.
 
-The walk goes below one directory descriptor, in sorted order, and never through a link.
+The walk stays below one directory descriptor, is in sorted order, and never follows a link.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ class ZipFormat:
     names: tuple[str, ...] = ("zip",)
     suffixes: tuple[str, ...] = (".zip",)
     media_types: tuple[str, ...] = ("application/zip", "application/x-zip-compressed")
-    #: What OpenTofu calls a zip in an OCI registry, although it is no registered media type.
+    #: What OpenTofu calls a zip in an OCI registry, although that is not a registered media type.
     layer_media_types: tuple[str, ...] = ("archive/zip",)
 
     def unpack(self, archive: Archive, context: Context) -> Iterator[Member]:

@@ -114,7 +114,7 @@ class _Owners:
             self._charge(path)
             siblings.add(path)
             path = parent
-            # What is no directory below becomes one here: what was just put under its name stays.
+            # A file below is replaced by a directory here: what was just put under its name stays.
             if self._kinds.get(path, Kind.DIRECTORY) is not Kind.DIRECTORY and self._owner.get(path) != number:
                 self._forget(path)
 

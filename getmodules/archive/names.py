@@ -121,7 +121,7 @@ class NameBook:
         return (path for path, kind in self._kinds.items() if kind == self._DIRECTORY)
 
     def charge(self, amount: int) -> None:
-        """Count memory that goes with the names (the targets of links) towards their bound."""
+        """Count memory besides that of the names (for the targets of links) towards their bound."""
         self._remembered += amount
         if self._remembered > METADATA_BYTES:
             raise metadata_exceeded("the names in the package")

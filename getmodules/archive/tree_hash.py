@@ -19,7 +19,7 @@ def h1(files: Iterable[Named]) -> str:
     """Return base64 of sha256 over ``<hex sha256>  <name>`` lines, sorted by the bytes of the names."""
     named = sorted(files)
     if not all(name.isascii() for name, _ in named):
-        named.sort(key=lambda file: os.fsencode(file[0]))  # bytes that are no UTF-8 come elsewhere in this order
+        named.sort(key=lambda file: os.fsencode(file[0]))  # bytes that are not UTF-8 come elsewhere in this order
     text = os.fsencode("".join([f"{digest.hex()}  {name}\n" for name, digest in named]))
     if text.count(b"\n") != len(named):
         raise ContentError("h1 is not defined for a name with a newline")

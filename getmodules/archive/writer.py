@@ -1,6 +1,6 @@
 """Write members into trees: the only code that does.
 
-Whatever brought a package, its members come through here, one after the other: each name is admitted or
+All members of all packages are written here, one after the other: each name is admitted or
 refused, each byte counted and hashed, each file created below a directory descriptor. What is written is
 exactly what the returned trees say.
 """

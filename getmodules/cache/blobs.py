@@ -70,7 +70,7 @@ class Blobs:
         if digests[digest.algorithm] != digest:
             self._drop(descriptor, digest, "damaged")
             return None
-        with suppress(OSError):  # so that what is used is pruned last; a read-only store has no such order
+        with suppress(OSError):  # so that what is used is pruned last; a read-only cache has no such order
             os.utime(descriptor)
         return Held(path=self.path(digest), descriptor=descriptor, size=size, digests=digests, content=content)
 

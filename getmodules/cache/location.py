@@ -104,7 +104,7 @@ def open_cache(root: Path) -> CacheLocation | None:
             return _opened(Path(os.path.realpath(root)), shown)
         except OSError as error:
             if isinstance(error, FileNotFoundError) and left:
-                continue  # somebody removes it in this moment, as anybody may
+                continue  # it is being removed at this moment, which is allowed
             _log.warning("working without a cache: %s: %s", shown, error.strerror)
             break
     return None

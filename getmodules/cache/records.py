@@ -152,7 +152,7 @@ def _read(root: Path, name: str, address: str) -> dict[str, Any] | None:
     except StrictJsonError as error:
         _log.debug("a record is of no use: %s", error)
         return None
-    with suppress(OSError):  # what is used stays when the store is pruned
+    with suppress(OSError):  # what is used stays when the cache is pruned
         os.utime(path)
     return value
 

@@ -62,7 +62,7 @@ class _Part:
     size: int
     used: float
     lock: Path | None = None
-    #: Whether people count it: nobody has ever asked for a record.
+    #: Whether it is counted for the user: records are not.
     counts: bool = True
 
 
@@ -125,7 +125,7 @@ def _remove_all(cache: CacheLocation, condition: Callable[[_Part, int], bool]) -
         if not resisting or freed == before:
             break
     if resisting:
-        with suppress(InstallError):  # the other one is told
+        with suppress(InstallError):  # the other error is reported
             _tidy(cache)
         raise _not_removed(resisting, cache, freed) from resisting[0]
     _tidy(cache)
@@ -201,7 +201,7 @@ def _remove_file(path: Path) -> bool:
     except OSError as error:
         if not is_in_the_way(error):
             raise
-        os.unlink(path)  # a link: nobody uses it
+        os.unlink(path)  # a link: it has no user
     return True
 
 

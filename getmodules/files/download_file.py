@@ -75,7 +75,7 @@ class DownloadFile:
         old, self.descriptor = self.descriptor, descriptor
         left_behind, self.path = self.path, spare
         os.close(old)
-        with suppress(OSError):  # it goes with its directory as well; this frees the space now
+        with suppress(OSError):  # it is removed with its directory as well; this frees the space now
             os.unlink(left_behind)
 
     def complete(self) -> int | None:

@@ -1,4 +1,4 @@
-"""Lock files between processes. A lock ends with its process, which neither a pid nor a clock can show as surely."""
+"""Lock files between processes. A lock ends with its process; pids and clocks tell that less reliably."""
 
 from __future__ import annotations
 

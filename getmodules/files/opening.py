@@ -1,6 +1,6 @@
 """Open files and directories without following links: the flags for one path, and the walk below a trusted directory.
 
-O_NOFOLLOW on a whole path guards its last component only: whoever may write to a directory above could swap it for a
+O_NOFOLLOW on a whole path guards its last component only: a user who may write above it could swap a directory for a
 link. So below a trusted directory each component is entered on its own.
 
 Windows has no O_NOFOLLOW, O_NONBLOCK and O_DIRECTORY, and alone needs O_BINARY. O_CLOEXEC is not needed: Python itself
@@ -82,7 +82,7 @@ def _entered(name: str, directory: int, make: bool) -> int:
     except FileNotFoundError:
         if not make:
             raise
-    with suppress(FileExistsError):  # somebody else was faster
+    with suppress(FileExistsError):  # another process was faster
         os.mkdir(name, 0o700, dir_fd=directory)
     return os.open(name, DIRECTORY | NOFOLLOW, dir_fd=directory)
 

@@ -31,7 +31,7 @@ from getmodules.util.redact import printable
 
 LOCK_NAME = "lock"
 _PREFIX = ".getmodules-"
-#: Strict on purpose: a directory that somebody else called ``.getmodules-backup`` is none of ours.
+#: Strict on purpose: a directory that another program called ``.getmodules-backup`` is not ours.
 _NAME = re.compile(rf"{re.escape(_PREFIX)}[0-9a-f]{{16}}")
 _CREATE_ATTEMPTS = 100
 #: A second look costs nothing, and picks up what an error that passes (too many open files, a file that a
@@ -169,7 +169,7 @@ class PrivateDirectories:
     def beside(self, parent: Path, prepare: Callable[[], object] | None = None) -> Path:
         """Return the private directory in ``parent``; if there is none yet, it is made, after ``prepare()``.
 
-        One that somebody took away is made again: a cache may be cleaned at any time. Raises ``OSError``:
+        One that was removed by others is made again: a cache may be cleaned at any time. Raises ``OSError``:
         ``FileNotFoundError`` says that ``parent`` is not there (any more).
         """
         with self._guard:
@@ -191,7 +191,7 @@ class PrivateDirectories:
             return directory.path
 
     def make_parents(self, parent: Path) -> None:
-        """Make ``parent`` and what is missing above it; what is empty at the end of the operation goes again."""
+        """Make ``parent`` and what is missing above it; what is empty at the end of the operation is removed."""
         missing: list[Path] = []
         while not os.path.lexists(parent):
             missing.append(parent)
@@ -221,7 +221,7 @@ class PrivateDirectories:
             for parent in list(self._directories):
                 self._remove(parent)
             while self._made_parents:
-                with suppress(OSError):  # not empty: a module is in it, or somebody else moved in
+                with suppress(OSError):  # not empty: it holds a module, or files of others
                     os.rmdir(self._made_parents[-1])
                 self._made_parents.pop()
 

@@ -117,7 +117,7 @@ class Destination:
         if empty:
             reason = _mount_at(self.path)
             if reason is None and _is_current(status):
-                # Replaced, it would leave whoever is in it in a directory that is not there any more.
+                # Replacing it would leave every process that is in it in a removed directory.
                 raise self._protected("the current directory", hint="cd .. and name it from there")
         else:
             reason = self._reason_to_keep(status)
@@ -296,7 +296,7 @@ class Staging:
         return self._tree
 
     def spare(self, name: str) -> Path:
-        """Return a private path beside the tree, for a download or a working directory; it goes with the staging."""
+        """Return a private path beside the tree, for a download or a working directory; removed with the staging."""
         own = f"{self._prefix}-{name}"
         self._names.add(own)
         return self._directory / own

@@ -64,7 +64,7 @@ def address_check_for_class(kind: str | None, refusal: Callable[[str, str], GetM
 
 
 def check_written_address(host: str, check_address: AddressCheck) -> None:
-    """Check a host that is written as an address: names are resolved by the proxy, addresses by nobody."""
+    """Check a host behind a proxy if it is written as an address; the proxy resolves names."""
     is_this_machine = host.rstrip(".").rpartition(".")[2] == "localhost"
     with suppress(ValueError):
         check_address(str(ipaddress.ip_address("127.0.0.1" if is_this_machine else host)))

@@ -27,7 +27,7 @@ from getmodules.net.proxies import authorization
 #: Early hints and the like, before an answer: one is usual.
 _MOST_HINTS = 16
 _OPTIONAL_BLANKS = " \t"
-#: The size of a chunk, blanks that old servers fill it up with, and extensions, which nobody uses.
+#: The size of a chunk, blanks that old servers fill it up with, and extensions, which are not used.
 _CHUNK = re.compile(rb"(?P<size>[0-9A-Fa-f]{1,16})[ \t]*+(?:;[^\r\n]*+)?\r\n")
 _LONGEST_LINE = 65_536
 
@@ -125,14 +125,14 @@ class Adapter(HTTPAdapter):
     def close(self) -> None:
         """Close connections now. A pool would keep them as long as an error exists that refers to it."""
         for manager in (self.poolmanager, *self.proxy_manager.values()):
-            for key in manager.pools.keys():  # noqa: SIM118 -- it is no dict, and a copy
+            for key in manager.pools.keys():  # noqa: SIM118 -- it is not a dict, and a copy
                 pool = manager.pools.get(key)
                 if pool is not None:
                     pool.close()
         super().close()
 
     def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
-        """Verify by the kind of connection. requests goes by the address, and believes any proxy for a plain one."""
+        """Verify by the kind of connection. requests decides by the URL, and trusts any proxy for a plain one."""
         super().cert_verify(conn, "https:" if conn.scheme == "https" else url, verify, cert)  # type: ignore[no-untyped-call]
 
     def proxy_headers(self, proxy: str) -> dict[str, str]:
@@ -170,7 +170,7 @@ def _pool_classes(local: threading.local) -> dict[str, Any]:
         def request(self, *args: Any, **kwargs: Any) -> None:
             if self.duplicate is not None:
                 if local.check_address is not None:
-                    # A connection that is kept was made for somebody else, who may have gone where this one may not.
+                    # An idle connection may have been made by a request that was allowed more than this one.
                     local.check_address(self.address)
                 local.address = self.address
                 local.watch.attach(self.duplicate.dup())
@@ -203,7 +203,7 @@ def _pool_classes(local: threading.local) -> dict[str, Any]:
 def _context(cert_reqs: int | str | None) -> ssl.SSLContext:
     """Return a context as urllib3 makes it, but one that reports how TLS ended.
 
-    Some builds of Python take any end for the end of TLS, and whoever judges a body's framing has to know.
+    Some builds of Python take any end for the end of TLS, which the check of a body's framing must know.
     """
     context = create_urllib3_context(cert_reqs=resolve_cert_reqs(cert_reqs))
     context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)

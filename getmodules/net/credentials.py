@@ -38,7 +38,7 @@ _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 def from_netrc(environ: Mapping[str, str], host: str) -> Credential | None:
     """Return the file's entry for ``host``, on any port, as all readers of it do.
 
-    An entry ``default`` is for nobody: it would be for every host that a server may send us to.
+    An entry ``default`` is ignored: it would be for every host that a server may send us to.
     """
     for path, shown in _places(environ):
         text = _read(path, shown)
@@ -65,7 +65,7 @@ def _read(path: Path, shown: str) -> str | None:
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            return ""  # /dev/null, as somebody says who wants none
+            return ""  # /dev/null, for users who want none
         if status.st_size > _FILE_BYTES:
             _log.warning("%s is not read: it is too large for what it should be", shown)
             return ""
@@ -73,7 +73,7 @@ def _read(path: Path, shown: str) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, RuntimeError, FetchError) as error:
-        # ValueError: a NUL in the path, or what is no UTF-8; its text would quote the file.
+        # ValueError: a NUL in the path, or bytes that are not UTF-8; its text would quote the file.
         why = error.strerror if isinstance(error, OSError) else "its path or its text is broken"
         _log.warning("%s cannot be read: %s", shown, why)
         return ""
@@ -192,6 +192,6 @@ def basic(username: str, secret: Secret) -> str:
             "a user name has a ':' in it, with which it cannot be sent",
             hint="are the user name and the password in two places?",
         )
-    # Bytes of the environment that are no UTF-8 are sent as they are.
+    # Bytes of the environment that are not UTF-8 are sent as they are.
     pair = f"{username}:{secret.reveal()}".encode("utf-8", "surrogateescape")
     return "Basic " + base64.b64encode(pair).decode()

@@ -27,7 +27,7 @@ def usable(proxy: str, scheme: str) -> str:
     except AddressError:
         raise _unusable(scheme) from None
     userinfo = match["userinfo"]
-    # Bytes of the environment that are no UTF-8 stay what they are.
+    # Bytes of the environment that are not UTF-8 stay what they are.
     user = f"{quote(userinfo.encode('utf-8', 'surrogateescape'), safe=_PLAIN)}@" if userinfo else ""
     return f"{match['scheme']}://{user}{match['place']}"
 

@@ -114,7 +114,7 @@ class Session:
         return False
 
     def pause(self, attempt: int, wait: float | None, context: Context) -> None:
-        """Back off, with jitter: a thousand pipelines that fail together must not come back together."""
+        """Wait before another try, with jitter: a thousand pipelines that fail together must not retry together."""
         seconds = self.settings.backoff_seconds * 2 ** (attempt - 1)
         seconds = wait if wait is not None else seconds * random.uniform(0.5, 1.5)
         context.cancelled.wait(min(seconds, context.deadline.remaining()))

@@ -128,7 +128,7 @@ class NetSettings:
         return not self.plain_http.isdisjoint(_spellings(host, port))
 
     def proxy_for(self, url: str) -> str | None:
-        # Not before it is used: offline, a broken variable is nobody's business.
+        # Checked only when it is used: offline, a broken variable does not matter.
         proxy = self._proxy_for(url)
         return None if proxy is None else usable(proxy, urlsplit(url).scheme)
 
@@ -214,7 +214,7 @@ class ClientNetwork:
                 wire = Wire(self.settings)
                 self._session = Session(wire)
                 self._close = wire.close
-                # Connections are not left to the garbage collector, also where nobody closes the client.
+                # Connections are not left to the garbage collector, even if the client is never closed.
                 weakref.finalize(self, wire.close)
             return self._session
 

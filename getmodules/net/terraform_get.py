@@ -29,7 +29,7 @@ _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][^\s/>]*+)(?P<attributes>(?:[^<
 _ATTRIBUTE = re.compile(
     r"(?P<name>[^\s\"'<>/=]++)(?:\s*+=\s*+(?:\"(?P<a>[^\"]*+)\"|'(?P<b>[^']*+)'|(?P<c>[^\s\"'<>]++)))?"
 )
-#: What is in these is no markup.
+#: The content of these is not markup.
 _OPAQUE = frozenset({"script", "style", "title", "template", "noscript", "textarea", "xmp", "iframe"})
 _NO_PATH = ("/", "./", "../")
 
@@ -66,7 +66,7 @@ def sent_on(answer: HttpAnswer, location: str, too_far_in: Callable[[str, str], 
 def location_in_page(page: str) -> str | None:
     """Return the location in the first ``<meta name="terraform-get">`` of the page's head.
 
-    Every step goes forward, and what has no end ends the search: no page is worth more time than its length.
+    The search only moves forward, so that its time is bounded by the page's length; what has no end ends it.
     """
     at = 0
     while (at := page.find("<", at)) >= 0:

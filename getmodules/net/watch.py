@@ -117,7 +117,7 @@ class Watch:
 
     def _shut_down(self) -> None:
         if self._socket is not None:
-            with suppress(OSError):  # closed already: nobody waits for it
+            with suppress(OSError):  # closed already: no read waits for it
                 self._socket.shutdown(socket.SHUT_RDWR)
 
 
@@ -157,6 +157,6 @@ class Guardian:
             for watch in watches:
                 watch.judge()
                 if watch.ended is not None:
-                    # Its reader may have been interrupted and never say so: nobody waits for it here for ever.
+                    # Its reader may have been interrupted without a word: it is not watched for ever.
                     self.remove(watch)
             time.sleep(_TICK_SECONDS)

@@ -196,7 +196,7 @@ class Answer:
         self._guardian.remove(self._watch)
         if self.length == 0 and "Transfer-Encoding" not in self.headers:
             # Nothing is to come: as it was read to its end, the connection can serve the next request. Where chunks are
-            # announced for what has no body (a 204, a 304), the library would read them, and nobody watches any more.
+            # announced for what has no body (a 204, a 304), the library would read them, unwatched.
             self._response.raw.drain_conn()
         self._response.close()
 
@@ -213,7 +213,7 @@ class Wire:
         self.settings = settings
         self._guardian = Guardian()
         self._local = threading.local()
-        # No requests.Session: it keeps cookies, reads netrc, and looks at redirects although it is told not to.
+        # Not a requests.Session: it keeps cookies, reads netrc, and looks at redirects even if they are turned off.
         self._adapter = Adapter(self._local)
 
     def exchange(

@@ -2,7 +2,7 @@
 
 Errors of :mod:`getmodules.errors` pass, cleaned, since a plugin's author may forget that an address has a password.
 Everything else, from any call and from any step of an iteration, becomes a :class:`PluginContractError`, once, here;
-only the user's own interrupt goes through.
+only the user's own interrupt passes.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ def check_named(selection: PluginSelection, plugins: Sequence[Plugin]) -> None:
 
 
 def warn_of_broken(plugins: Iterable[Plugin]) -> None:
-    """Warn of broken plugins that were not named. The work goes on, but what is missing may be a policy."""
+    """Warn of broken plugins that were not named. The operation continues, but a policy may be missing."""
     for plugin in plugins:
         if plugin.error is not None:
             _log.warning("%s; what it brings is missing (%s)", plugin.error.message, plugin.error.hint)

@@ -1,4 +1,4 @@
-"""Feed and end other programs: input that blocks nobody, and an end that includes their children."""
+"""Feed and kill other programs: the feeding never blocks, and the killing includes their children."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Make text safe to show: secrets become ``****``, and text from outside loses its escape sequences.
 
 A password or a key in an address works, and must never come back out: not in a message, not in JSON, not in
-a log. Everything that shows an address goes through :func:`redact`; everything that shows a name or a
-sentence that somebody else wrote goes through :func:`printable`.
+a log. Everything that shows an address calls :func:`redact`; everything that shows a name or a
+sentence from outside calls :func:`printable`.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def is_secret_argument(name: str) -> bool:
 def redact(text: str) -> str:
     """Return ``text`` with the passwords and keys of all addresses in it masked.
 
-    A lone user name stays (``ssh://git@host``); over http it may be a token, so there it goes as well.
+    A lone user name stays (``ssh://git@host``); over http it may be a token, so there it is masked as well.
     """
     return _masked(text, _VALUE_IN_A_SENTENCE)
 
@@ -223,6 +223,6 @@ def _basic_password(value: str) -> tuple[str, ...]:
         return ()
     try:
         pair = base64.b64decode(encoded).decode("utf-8", "replace")
-    except ValueError:  # somebody's own header, which is none
+    except ValueError:  # a malformed header of the user's own
         return ()
     return (pair, pair.partition(":")[2])

@@ -58,8 +58,8 @@ def field(
 ) -> Any:
     """Describe a field, like ``dataclasses.field``.
 
-    ``init=False`` is no parameter: it begins as its default, or not at all. ``repr=False`` is never shown,
-    ``compare=False`` is no part of what a value is, ``hash=False`` is compared but cannot be hashed.
+    ``init=False`` is not a parameter: it begins as its default, or not at all. ``repr=False`` is never shown,
+    ``compare=False`` is not part of the value, ``hash=False`` is compared but cannot be hashed.
     """
     return Field(default, default_factory, init=init, repr=repr, compare=compare, hash=hash and compare)
 

@@ -96,7 +96,7 @@ class Worker:
             self._queue.put(self._take_batch())
 
     def _start(self) -> None:
-        # Kept before it runs: an interrupt in between must not leave a thread that nobody ends.
+        # Stored before it runs: an interrupt in between must not leave a thread that is never ended.
         self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
         try:
             self._thread.start()
