@@ -50,7 +50,7 @@ from benchmarks.harness import (
 from benchmarks.processes import DELAY_SECONDS, GETMODULES, delayed, peak_memory, run, tool
 from benchmarks.terraform import terraform_get
 from getmodules.api.model import Blob, Pin, Shape
-from getmodules.files.download_file import Arriving
+from getmodules.files.download_file import DownloadFile
 from getmodules.getters.http.plugin import HttpGetter
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.pipeline.spool import spool
@@ -112,7 +112,7 @@ def large(work: Path, rounds: int) -> bool:
             context = a_context(network=network, environ={}, shape=Shape.FILE)
             blob = HttpGetter().fetch(Pin(package=package), (), context)
             assert isinstance(blob, Blob)
-            with closing(Arriving(lambda: place / "large.bin")) as into:
+            with closing(DownloadFile(lambda: place / "large.bin")) as into:
                 spool(blob, into, (), context)
 
         rivals = [

@@ -54,7 +54,7 @@ from getmodules.api.limits import Deadline, Limits
 from getmodules.api.model import Archive, Members
 from getmodules.api.ports import Context, Progress
 from getmodules.archive.formats import getmodules_unpackers
-from getmodules.archive.writer import Outlet, write_members
+from getmodules.archive.writer import Output, write_members
 
 ISAL, ZLIB = "ours, isal", "ours, zlib"
 _SEED = 20240607
@@ -143,7 +143,7 @@ def ours(archive: Path, destination: Path) -> None:
     root = os.open(destination, os.O_RDONLY)
     try:
         members = Members(unpacker.unpack(spooled, context), strict=True)
-        write_members(members, [Outlet("", root)], context, packed_bytes=spooled.size)
+        write_members(members, [Output("", root)], context, packed_bytes=spooled.size)
     finally:
         os.close(root)
 

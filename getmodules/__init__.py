@@ -99,7 +99,7 @@ if TYPE_CHECKING:
 logging.getLogger("getmodules").addHandler(logging.NullHandler())
 
 #: The module of each other public name; it is imported when the name is first used, so that importing costs little.
-_HOME_OF = {
+_MODULE_OF = {
     "Arguments": "getmodules.addresses.types",
     "Blob": "getmodules.api.model",
     "CheckReport": "getmodules.project.reports",
@@ -150,19 +150,19 @@ def __getattr__(name: str) -> Any:
 
     if name == "__version__":
         return importlib.import_module("getmodules.version").VERSION
-    if name not in _HOME_OF:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'getmodules' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    value = getattr(importlib.import_module(_MODULE_OF[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF, "__version__"})
+    return sorted({*globals(), *_MODULE_OF, "__version__"})
 
 
 def detect(source: str, *, base: StrPath | None = None) -> ModuleAddress:
-    """The canonical address of ``source``. Pure and offline; relative paths start at ``base``."""
+    """Return the canonical address of ``source``. Pure and offline; relative paths start at ``base``."""
     from getmodules.client import Client
 
     return Client().detect(source, base=base)
@@ -175,7 +175,7 @@ def resolve(
     limits: Limits | None = None,
     progress: Progress | None = None,
 ) -> Resolved:
-    """What ``source`` means today, as a pinned address."""
+    """Resolve ``source`` to a pinned address, which means the same for ever."""
     from getmodules.client import Client
 
     return Client().resolve(source, base=base, limits=limits, progress=progress)

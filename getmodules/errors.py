@@ -1,4 +1,4 @@
-"""Every exception that getmodules raises on purpose, sorted by whose fault it is.
+"""All exceptions that getmodules raises on purpose, sorted by whose fault it is.
 
 The number in brackets is the exit code of the command line::
 
@@ -38,7 +38,7 @@ _WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 class GetModulesError(Exception):
-    """What all errors have in common: a stable code, what happened, and what to do next."""
+    """The base of all errors: a stable code, what happened, and what to do next."""
 
     exit_code: ClassVar[int] = 1
     base_code: ClassVar[str] = "get-modules"
@@ -65,27 +65,27 @@ class GetModulesError(Exception):
         return f"{self.base_code}/{self.part}" if self.part else self.base_code
 
     def at(self, address: str) -> GetModulesError:
-        """Say which address this is about, unless something nearer to the fault has said it already."""
+        """Add the address that this is about, unless it has one from nearer to the fault."""
         if self.address is None:
             self.address = address
         return self
 
     def advise(self, hint: str) -> GetModulesError:
-        """Say what to do next, unless something nearer to the fault has said it already."""
+        """Add a hint at what to do next, unless it has one from nearer to the fault."""
         if self.hint is None:
             self.hint = hint
             self.add_note(f"hint: {hint}")  # Python shows it below a traceback
         return self
 
     def within(self, where: str) -> GetModulesError:
-        """Say where it happened, where that is not what was asked for."""
+        """Prefix the message with the place where it happened, if that is not the one that was asked for."""
         if where not in self.message:
             self.message = f"{where}: {self.message}"
             self.args = (self.message,)
         return self
 
     def brought_by(self, plugin: str) -> GetModulesError:
-        """Say whose plugin brought what this is about: the fault may be theirs, and no message names them."""
+        """Add the plugin that brought the content: the fault may be its own, and the message does not name it."""
         if plugin not in self.message:
             self.message = f"{self.message} (brought by {plugin})"
             self.args = (self.message,)
@@ -243,6 +243,6 @@ _BY_URGENCY = (3, 4, 6, 5, 2, 1)
 
 
 def exit_code(errors: Iterable[GetModulesError]) -> int:
-    """The exit code of several failures: the gravest one's; 0 where there is none."""
+    """Return the exit code for several failures: that of the gravest one; 0 if there are none."""
     codes = {error.exit_code for error in errors}
     return next((code for code in _BY_URGENCY if code in codes), 0)

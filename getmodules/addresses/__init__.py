@@ -1,1 +1,1 @@
-"""Addresses of modules, without any I/O: their grammar, URLs, arguments, mirrors and versions."""
+"""Read addresses of modules, without any I/O: their grammar, URLs, arguments, mirrors and versions."""

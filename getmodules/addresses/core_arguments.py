@@ -1,4 +1,4 @@
-"""The core's own arguments: ``archive=``, ``checksum=`` and ``filename=``, parsed once.
+"""Parse the core's own arguments: ``archive=``, ``checksum=`` and ``filename=``.
 
 They are taken off before a getter sees the address, and hold for what finally arrives.
 """
@@ -14,7 +14,7 @@ from getmodules.util.digest import BY_LENGTH, Digest
 from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
 
-#: How a checksum that lies in a file is marked: ``checksum=file:./SHA256SUMS``.
+#: The prefix of a checksum that is in a file: ``checksum=file:./SHA256SUMS``.
 CHECKSUM_FILE = "file:"
 
 _FALSE = frozenset({"0", "f", "F", "false", "False", "FALSE"})
@@ -22,7 +22,7 @@ _FALSE = frozenset({"0", "f", "F", "false", "False", "FALSE"})
 
 @valueclass
 class Treatment:
-    """What to do with what arrives."""
+    """The values of the core's arguments: what to do with the bytes of a package."""
 
     #: A format's name; ``False``: never unpack; ``None``: find out.
     archive: str | Literal[False] | None = None
@@ -56,7 +56,7 @@ def parse_archive(arguments: Arguments, formats: Sequence[str]) -> str | Literal
 
 
 def parse_checksum(arguments: Arguments) -> Digest | str | None:
-    """A digest; or, for ``file:…``, the source of the checksum file as it was written."""
+    """Parse a digest; or, for ``file:…``, return the source of the checksum file as it was written."""
     value = arguments.get("checksum")
     if value is None:
         return None

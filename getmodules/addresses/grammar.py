@@ -1,10 +1,10 @@
-"""The grammar of addresses: pure string work, the same for every scheme.
+"""Parse addresses by a grammar that is the same for every scheme: pure string work.
 
 ::
 
     source = [ force "::" ] body [ "//" subdir ] [ "?" query ]
 
-:func:`parse` takes apart what the user typed, before anything is known about schemes; a body that is URL-like
+:func:`parse` splits what the user typed, before anything is known about schemes; a body that is URL-like
 is judged by :mod:`getmodules.addresses.url`.
 """
 
@@ -19,14 +19,14 @@ from getmodules.addresses.url import BAD_ESCAPE, CHARACTER_HINTS, SCHEME, URL, l
 from getmodules.errors import AddressError, UnsafeContentError
 from getmodules.util.redact import printable, redact_address
 
-#: Room for an RSA key in ``sshkey=``, not for a flood.
+#: Long enough for an RSA key in ``sshkey=``.
 MAX_LENGTH = 16_384
 
 _FORCE = re.compile(rf"({SCHEME})::(.*)", re.DOTALL)
 
 
 def parse(text: str) -> SourceAddress:
-    """Take ``text`` apart. Raises :class:`AddressError` for what can't be an address in any scheme."""
+    """Split ``text`` into its parts. Raises :class:`AddressError` for what can't be an address in any scheme."""
     _check_characters(text)
     force, body = _split_force(text)
     rest, question, query = body.partition("?")
@@ -81,7 +81,7 @@ def _split_subdir(rest: str) -> tuple[str, str]:
 
 
 def clean_subdir(typed: str) -> str:
-    """A subdirectory as it is used and compared: escapes resolved, ``a//b`` and ``a/./b/`` as ``a/b``."""
+    """Return a subdirectory as it is used and compared: escapes resolved, ``a//b`` and ``a/./b/`` as ``a/b``."""
     if not typed:
         return ""
     if "#" in typed:
@@ -111,7 +111,7 @@ _WITH_BLANKS = frozenset({"version"})
 
 
 def parse_query(query: str) -> Arguments:
-    """Arguments in the order and spelling in which they were typed; ``+`` is a plus."""
+    """Parse arguments in the order and spelling in which they were typed; ``+`` is a plus."""
     arguments: list[Argument] = []
     for pair in query.split("&") if query else ():
         typed_name, equals, typed_value = pair.partition("=")
@@ -136,7 +136,7 @@ def parse_query(query: str) -> Arguments:
 
 
 def merge_arguments(*groups: Iterable[Argument]) -> Arguments:
-    """All arguments as one query; one that is there twice would mean whatever the reader likes best."""
+    """Join all arguments as one query; refuse one that is there twice, which readers would understand differently."""
     merged: dict[str, Argument] = {}
     for group in groups:
         for argument in group:
@@ -163,7 +163,7 @@ def _ascii(text: str) -> str:
 
 
 def unusable(location: str, error: AddressError) -> UnsafeContentError:
-    """For what a server named, and is no address."""
+    """Return the error for something that a server named, and that is not an address."""
     return UnsafeContentError(
         f"the server sent us on to an address that cannot be used: {error.message}",
         part="elsewhere",

@@ -1,4 +1,4 @@
-"""Asking somewhere else for what keeps its address: a mirror changes where bytes come from, and nothing else.
+"""Map URLs to mirrors: a mirror changes where bytes come from, and nothing else.
 
 Pins, locks and the cache know the address that was written; a mirror that has other content fails at the gates.
 """
@@ -19,7 +19,7 @@ MIRRORS_VARIABLE = "GETMODULES_MIRRORS"
 
 @valueclass(kw_only=False)
 class Mirrors:
-    """From the beginnings of URLs to those that are asked in their place; the longest that fits counts."""
+    """A map from beginnings of URLs to those that are asked in their place; the longest that fits counts."""
 
     table: Mapping[str, str] = field(default_factory=dict, hash=False)
 
@@ -38,11 +38,11 @@ class Mirrors:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Self:
-        """``GETMODULES_MIRRORS="oci://ghcr.io=oci://mirror.example/ghcr …"``, separated by blanks."""
-        return cls().with_words(environ.get(MIRRORS_VARIABLE, "").split(), MIRRORS_VARIABLE)
+        """Read ``GETMODULES_MIRRORS="oci://ghcr.io=oci://mirror.example/ghcr …"``, separated by blanks."""
+        return cls().with_pairs(environ.get(MIRRORS_VARIABLE, "").split(), MIRRORS_VARIABLE)
 
-    def with_words(self, words: Iterable[str], where: str) -> Self:
-        """With what is written ``URL=URL``; that beats what is there."""
+    def with_pairs(self, words: Iterable[str], where: str) -> Self:
+        """Return the mirrors with further ones, written ``URL=URL``, which have precedence."""
         table = dict(self.table)
         for word in words:
             there, equals, here = word.partition("=")
@@ -51,17 +51,17 @@ class Mirrors:
             table[there] = here
         return type(self).of(table)
 
-    def asked(self, package: PackageAddress) -> PackageAddress:
-        """What is asked for in the place of ``package``."""
+    def mirrored(self, package: PackageAddress) -> PackageAddress:
+        """Return the package to ask for in the place of ``package``."""
         fitting = [start for start in self.table if _begins(package.url, start)]
         if not fitting:
             return package
         start = max(fitting, key=len)
         return replace(package, url=self.table[start] + package.url.removeprefix(start))
 
-    def meant(self, package: PackageAddress, answer: PackageAddress) -> PackageAddress:
-        """What ``answer`` is called, which came for ``package``: a mirror has no say in what things are called."""
-        asked = self.asked(package)
+    def original(self, package: PackageAddress, answer: PackageAddress) -> PackageAddress:
+        """Return ``answer``, which came for ``package``, under its original URL: a mirror does not rename packages."""
+        asked = self.mirrored(package)
         if asked is package:
             return answer
         return replace(answer, url=package.url)

@@ -1,4 +1,4 @@
-"""The query of an address, as a value: what it says, and how it was typed."""
+"""The values that addresses are made of: arguments, packages, modules, and what the user typed."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Arguments(Mapping[str, str]):
         return Arguments(tuple(a for a in self.items_typed if a.name in names))
 
     def with_value(self, name: str, value: str) -> Arguments:
-        """``name`` set to ``value``: in its old place where it had one, else at the end."""
+        """Return the arguments with ``name`` set to ``value``: in its old place where it had one, else at the end."""
         argument = Argument(name, value, f"{name}={quote(value, safe=':/@+,._~-')}")
         if name not in self:
             return Arguments((*self.items_typed, argument))
@@ -66,7 +66,7 @@ def _redacted(query: str) -> str:
     return redact_address(f"?{query}").removeprefix("?")
 
 
-#: What a subdirectory keeps unescaped in an address: all that a URL path may hold, and what globs need.
+#: Characters that a subdirectory keeps unescaped in an address: all that a URL path may hold, and those of globs.
 _SUBDIR_SAFE = "/!$&'()*+,;=:@[]~^{}|"
 
 
@@ -116,7 +116,7 @@ class PackageAddress:
 
 @valueclass
 class SourceAddress:
-    """What the user typed, taken apart; nothing is known yet about schemes."""
+    """A source as the user typed it, in its parts; nothing is known yet about schemes."""
 
     force: str | None
     body: str

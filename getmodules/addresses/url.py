@@ -1,4 +1,4 @@
-"""URLs, taken apart and judged part by part: one that can be read in two ways is none.
+"""Split URLs and check each part: one that can be read in two ways is refused.
 
 Our own splitter does the cutting. furl sees a clean ``scheme://authority/`` only, as the second reader whose opinion
 about host and port must be the same.
@@ -25,7 +25,7 @@ _NUMERIC_LABEL = re.compile(r"(?:[0-9]+|0[xX][0-9A-Fa-f]*)")
 _PORT = re.compile(r"[1-9][0-9]{0,4}")
 #: A host, and perhaps a port, that there is only one way to read.
 _PLAIN_PLACE = re.compile(r"(?!-)[a-z0-9-]+(?<!-)(?:\.(?!-)[a-z0-9-]+(?<!-))*(?::[0-9]+)?", re.ASCII)
-#: What a URL's path keeps as it was typed: RFC 3986's characters, and the escapes that are there already.
+#: Characters that a URL's path keeps as they were typed: RFC 3986's, and the escapes that are there already.
 _PATH_SAFE = "/%!$&'()*+,;=:@~"
 CHARACTER_HINTS = {
     "\\": "directories in a URL are separated by '/'",
@@ -35,7 +35,7 @@ CHARACTER_HINTS = {
 
 
 class Url(NamedTuple):
-    """A URL without query whose every part was checked."""
+    """A URL without query, all of whose parts were checked."""
 
     scheme: str
     userinfo: str
@@ -52,13 +52,13 @@ class Url(NamedTuple):
         return f"Url({redact_address(str(self))!r})"
 
     def local_path(self) -> Path:
-        """What the path means on this machine."""
+        """Return the path of a ``file`` URL on this machine."""
         path = os.fsdecode(unquote_to_bytes(self.path))
         return Path(path.lstrip("/") if os.name == "nt" else path)
 
 
 def check_url(text: str) -> Url:
-    """A URL-like body, without query, as its parts; raises :class:`AddressError` for what is wrong or ambiguous."""
+    """Split a URL-like body, without query; raises :class:`AddressError` for what is wrong or ambiguous."""
     return _checked_url(text) if "@" in text else _remembered_url(text)
 
 
@@ -112,7 +112,7 @@ def _split_port(hostport: str) -> tuple[str, int | None]:
     if not colon:
         return host, None
     if not _PORT.fullmatch(port) or int(port) > 65_535:
-        # What is no number is not shown: it may be half of a password that has a '/' in it.
+        # Anything but a number is not shown: it may be half of a password that has a '/' in it.
         shown = f" {port}" if len(port) < 10 and port.isdecimal() else ""
         hint = "a port follows the ':' behind the host; without one there is no ':'"
         if not port and len(host) == 1:
@@ -176,7 +176,7 @@ def _has_control(text: str) -> bool:
 
 
 def leads_out(text: str) -> bool:
-    """Whether ``..`` is a component, however often it was percent-encoded."""
+    """Return whether ``..`` is a component, however often it was percent-encoded."""
     if ".." not in text and "%" not in text:
         return False
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""Semantic versions, and the language in which Terraform says which of them will do.
+"""Parse and compare semantic versions, and the constraints on them as Terraform writes them.
 
 ::
 
@@ -44,7 +44,7 @@ _OPERATOR = re.compile(r"[=!<>~^|&]*")
 
 
 class VersionError(ValueError):
-    """The message is a sentence about what was written; ``hint`` says what to write instead."""
+    """A version or a constraint cannot be read. The message is about what was written; ``hint`` says what to write."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
@@ -71,7 +71,7 @@ class Version:
 
     @classmethod
     def parse(cls, text: str, *, padded: bool = False) -> Self:
-        """``text`` as semver 2.0 has it: three numbers, nothing in front of them, no leading zeros.
+        """Parse ``text`` by semver 2.0: three numbers, nothing in front of them, no leading zeros.
 
         ``padded`` lets those be in a pre-release, as the engines do where they read ``.terraform.lock.hcl``.
         """
@@ -100,7 +100,7 @@ class Version:
 
     @property
     def precedence(self) -> tuple[Any, ...]:
-        """What semver compares: a release comes after its pre-releases, whose numbers come before their words."""
+        """Return the key for semver's order: a release after its pre-releases, in which numbers come before words."""
         return (*self.release, not self.prerelease, _ranks(self.prerelease))
 
     def __lt__(self, other: object) -> bool:
@@ -118,7 +118,7 @@ def _numeric(identifiers: str | None) -> list[str]:
 
 
 def _ranks(identifiers: str) -> tuple[tuple[int, int, str], ...]:
-    """Dotted identifiers for comparing: numbers by value and before words, which go by ASCII."""
+    """Return dotted identifiers for comparing: numbers by value and before words, which are sorted by ASCII."""
     parts = identifiers.split(".") if identifiers else ()
     return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts)
 
@@ -134,7 +134,7 @@ def _number(digits: str, text: str) -> int:
 
 
 class Operator(StrEnum):
-    """In the order in which the terms of one version stand in the canonical spelling."""
+    """The operators, in the order of the terms of one version in the canonical spelling."""
 
     MORE = ">"
     AT_LEAST = ">="
@@ -157,7 +157,7 @@ class Term:
     precision: int = 3
 
     def allows(self, version: Version) -> bool:
-        """Whether ``version`` fulfils this condition, taken alone."""
+        """Return whether ``version`` fulfils this condition, taken alone."""
         if self.operator is Operator.EXACTLY:
             return self._is(version)
         if version.prerelease:
@@ -181,7 +181,7 @@ class Term:
 
     @property
     def canonical(self) -> str:
-        """As dependency lock files have it: all numbers, but only two of them after a ``~>`` that had no third."""
+        """Return the spelling of dependency lock files: all numbers, but two after a ``~>`` that had no third."""
         text = str(self.version)
         if self.operator is Operator.PESSIMISTIC and self.precision < 3:
             release = ".".join(map(str, self.version.release))
@@ -201,7 +201,7 @@ class Constraint:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """``text`` as people write it: ``>= 1.2, < 2.0``. An error says at which character it cannot be read."""
+        """Parse ``text`` as people write it: ``>= 1.2, < 2.0``. An error says at which character it cannot be read."""
         if len(text) > _LONGEST_CONSTRAINT:
             raise VersionError(f"a version constraint of {len(text):,} characters; {_LONGEST_CONSTRAINT:,} are allowed")
         terms: list[Term] = []
@@ -214,12 +214,12 @@ class Constraint:
             place += 1  # the comma
 
     def __str__(self) -> str:
-        """Sorted and each term once, as Terraform and OpenTofu write it into ``.terraform.lock.hcl``."""
+        """Return the terms sorted, each once, as Terraform and OpenTofu write them into ``.terraform.lock.hcl``."""
         terms = {term.canonical: term for term in self.terms}
         return ", ".join(sorted(terms, key=lambda text: terms[text]._place))
 
     def allows(self, version: Version) -> bool:
-        """Whether ``version`` may be taken: all terms hold, and a pre-release was asked for by nothing but its name.
+        """Return whether ``version`` is allowed: all terms hold, and a pre-release was asked for by its name alone.
 
         Terraform and OpenTofu take no pre-release where that name is one term of several, so nobody relies on it.
         """
@@ -228,11 +228,11 @@ class Constraint:
         return all(term.allows(version) for term in self.terms)
 
     def newest(self, versions: Iterable[Version]) -> Version | None:
-        """The newest of ``versions`` that may be taken."""
+        """Return the newest of ``versions`` that is allowed."""
         return max(filter(self.allows, versions), default=None)
 
     def advice(self, versions: Iterable[Version], written: str, listed: Collection[Version]) -> str | None:
-        """Where none of ``versions`` may be taken: a pre-release to ask for by its name, or what is nearest.
+        """Return a hint if none of ``versions`` is allowed: a pre-release to ask for by its name, or the nearest ones.
 
         ``written`` is how one version is asked for: ``version={}``. Those that are ``listed`` are not said again.
         """
@@ -252,7 +252,7 @@ class Constraint:
 
 
 def _parse_term(text: str, start: int) -> tuple[Term, int]:
-    """The term that begins at ``start``, and the place of the comma or the end behind it."""
+    """Parse the term that begins at ``start``; return it and the place of the comma or the end behind it."""
     place = _skip_blanks(text, start)
     if place == len(text) or text[place] == ",":
         raise _unreadable(
@@ -300,7 +300,7 @@ def _no_version(text: str, place: int) -> VersionError:
 
 
 def _not_over(text: str, version_end: int, place: int) -> VersionError:
-    """Something follows a version that is no comma."""
+    """Return the error for text that follows a version and is not a comma."""
     rest = text[place:]
     if rest.startswith("|"):
         return _unreadable(text, place, "there is no 'or' in constraints", "all terms hold, and commas separate them")

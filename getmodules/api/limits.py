@@ -1,6 +1,4 @@
-"""One clock for a whole operation.
-
-Finite, named, on by default: how much a package may bring.
+"""Limit what a package may bring, and how long an operation may take: finite, named, on by default.
 
 Every bound here is enforced on what really comes out (bytes written, not bytes announced), and an error that
 reports one names the option that moves it.
@@ -22,7 +20,7 @@ ENVIRONMENT_PREFIX = "GETMODULES_LIMIT_"
 
 #: Below this many bytes of output no ratio is judged: small, very regular files compress by thousands.
 RATIO_FREE_BYTES = 64 * MIB
-#: Extension headers, central directories, lists of names: what a reader must hold in memory at once.
+#: The memory for extension headers, central directories, lists of names, which a reader must hold at once.
 METADATA_BYTES = 64 * MIB
 
 _AMOUNT = re.compile(r"(\d{1,18})(B|KiB|MiB|GiB|TiB|KB|MB|GB|TB)?", re.ASCII)
@@ -53,7 +51,7 @@ class Limits:
                 raise ConfigError(f"the limit {name} must be a positive whole number, not {amount!r}")
 
     def with_assignment(self, text: str) -> Self:
-        """``FIELD=VALUE`` as ``--limit`` takes it."""
+        """Return the limits changed by ``FIELD=VALUE``, as ``--limit`` takes it."""
         name, equals, value = text.partition("=")
         if not equals:
             raise ConfigError(f"a limit is written FIELD=VALUE, not {printable(text)!r}", hint=_known_fields())
@@ -77,7 +75,7 @@ class Limits:
         return replace(self, **{name: amount})
 
     def exceeded(self, name: str, what: str) -> LimitExceededError:
-        """The error for the limit ``name``; ``what`` says what broke it."""
+        """Return the error for the limit ``name``; ``what`` says what exceeded it."""
         return LimitExceededError(
             f"{what}: more than the limit {name} of {getattr(self, name):,} allows",
             part=name.replace("_", "-"),
@@ -86,7 +84,7 @@ class Limits:
 
 
 def bytes_from(text: str) -> int | None:
-    """A number of bytes, with a unit or without; ``None`` where it is none."""
+    """Parse a number of bytes, with a unit or without; ``None`` if it is not one."""
     amount = _AMOUNT.fullmatch(text)
     return None if amount is None else int(amount[1]) * _UNITS[amount[2]]
 

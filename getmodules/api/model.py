@@ -1,11 +1,10 @@
-"""What the library hands back: frozen, and safe to show or to store.
-
-The frozen values of the flow, in the order in which they come into being.
+"""The frozen values of the flow, in the order in which they come into being.
 
 An address is parsed, detected, planned, pinned, fetched, spooled, unpacked, written and published; each step
-makes one of these from the one before (``docs/explanation/architecture.rst`` draws the whole way). Values
-that exist once for each member of a package (:class:`Member`, :class:`Entry`) are named tuples, because a
-package may have a hundred thousand of them and a frozen dataclass takes four times as long to make.
+makes one of these from the one before (``docs/explanation/architecture.rst`` draws the whole way). Results are safe
+to show or to store: their addresses are redacted. Values that exist once for each member of a package
+(:class:`Member`, :class:`Entry`) are named tuples, because a package may have a hundred thousand of them and a frozen
+dataclass takes four times as long to make.
 """
 
 from __future__ import annotations
@@ -29,14 +28,11 @@ def _nothing() -> Mapping[str, str]:
     return MappingProxyType({})
 
 
-# ---------------------------------------------------------------------------------------------- addresses
-
-
 # ---------------------------------------------------------------------------------------------- the plan
 
 
 class Gate(StrEnum):
-    """Where something must hold: before any blob is asked for, before unpacking, before publishing."""
+    """A point at which demands must hold: before any blob is asked for, before unpacking, before publishing."""
 
     PIN = "pin"
     BYTES = "bytes"
@@ -45,7 +41,7 @@ class Gate(StrEnum):
 
 @valueclass
 class Demand:
-    """``value`` must be what arrives at ``gate``; ``by`` says who wants that (``--expect``, ``the lock``)."""
+    """A demand that ``value`` is what arrives at ``gate``; ``by`` says who wants that (``--expect``, ``the lock``)."""
 
     gate: Gate
     check: str
@@ -65,7 +61,7 @@ class Evidence:
 
 @valueclass
 class Want:
-    """One directory of a package, where it goes, and what must hold of it alone.
+    """One directory of a package, its destination, and the demands on it alone.
 
     ``source`` and ``address`` are for the report: as typed, and canonical, both redacted.
     """
@@ -85,12 +81,12 @@ def _no_guards() -> Mapping[Path, Callable[[], None]]:
 
 @valueclass
 class Request:
-    """One package with everything that is wanted of it and everything that must hold."""
+    """One package with everything that is wanted of it, and all demands on it."""
 
     package: PackageAddress
     wants: tuple[Want, ...]
     demands: tuple[Demand, ...] = ()
-    #: By destination, who raises if it may not be replaced any more; called right before that.
+    #: By destination, a function that raises if it may not be replaced any more; called right before that.
     guards: Mapping[Path, Callable[[], None]] = field(default_factory=_no_guards, hash=False)
 
 
@@ -101,7 +97,7 @@ class Request:
 class Pin:
     """The immutable identity of a package: its pinned address and its id.
 
-    ``proof`` is whatever the getter needs again in ``fetch``; nobody else looks at it. A pin without an id
+    ``proof`` is for the getter alone, which needs it again in ``fetch``. A pin without an id
     says that the getter knows no cheap identity; the core then makes one from what arrived.
     """
 
@@ -113,7 +109,7 @@ class Pin:
 
 @valueclass
 class Elsewhere:
-    """Ask there instead: an address for the detector chain; relative ones are the getter's to resolve."""
+    """Another address to ask instead, for the detector chain; the getter resolves relative ones."""
 
     address: str
     #: Judges the network addresses that are asked from here on: no server sends us further in than it is itself.
@@ -121,9 +117,9 @@ class Elsewhere:
 
 
 class Shape(StrEnum):
-    """What an address says about what lies there, before anybody has asked."""
+    """The kind of content that an address announces, before anything is asked for."""
 
-    #: Nothing: an archive, or a page that says where the package is.
+    #: Not announced: an archive, or a page that says where the package is.
     PACKAGE = "package"
     #: An archive, by its suffix or ``archive=``.
     ARCHIVE = "archive"
@@ -133,7 +129,7 @@ class Shape(StrEnum):
 
 @valueclass
 class Blob:
-    """A stream that the core reads, counts and hashes. What is claimed here is checked, never believed.
+    """A stream that the core reads, counts and hashes. All that it says of itself is checked.
 
     ``format`` names the unpacker where the protocol decides it (OCI's media types); else ``archive=``, the
     suffix of ``name``, or ``media_type`` do, in this order. ``chunks`` is closed when it has a ``close``.
@@ -145,9 +141,9 @@ class Blob:
     name: str | None = None
     media_type: str | None = None
     format: str | None = None
-    #: Under which name its digest is reported.
+    #: The name under which its digest is reported.
     key: str = "archive"
-    #: What the source wants to hear next time, to say whether this still holds (``Context.validator``).
+    #: The headers with which the source is asked next time whether this still holds (``Context.validator``).
     validator: Mapping[str, str] = field(default_factory=_nothing, hash=False)
 
 
@@ -160,7 +156,7 @@ class Layers:
 
 @valueclass(kw_only=False)
 class Unchanged:
-    """What ``Context.validator`` stands for still holds: the core has the bytes."""
+    """The answer that what ``Context.validator`` stands for still holds: the core has the bytes."""
 
 
 #: Makes a named tuple from all its values, without the two calls of its own constructor: for those of which there
@@ -195,17 +191,17 @@ class Member(NamedTuple):
 class Members:
     """A lazy sequence of members, read once. It is closed when it has a ``close``.
 
-    Names that collide on other platforms are refused in an ``archive``, which somebody could have made
+    Names that collide on other platforms are refused in an ``archive``, which its author could have made
     otherwise; in a ``tree`` (a repository, a directory) they are a notice where this platform can hold them.
     """
 
     items: Iterable[Member]
     strict: bool = False
-    #: What a getter learned of the package only while it fetched it; reported beside the pin's.
+    #: Digests that a getter learned only while it fetched; reported beside the pin's.
     digests: Mapping[str, str] = field(default_factory=_nothing, hash=False)
 
 
-#: What is no larger is held in memory between its hashing and its unpacking.
+#: Archives up to this size are held in memory between hashing and unpacking.
 FEW_BYTES = 1 << 20
 
 
@@ -222,7 +218,7 @@ class Archive:
     content: bytes | None = field(default=None, repr=False, compare=False)
 
     def open(self) -> IO[bytes]:
-        """The bytes that were hashed, from the beginning; each reader has a place of its own in them."""
+        """Open the bytes that were hashed, from the beginning; each reader has a position of its own."""
         if self.content is not None:
             return BytesIO(self.content)
         return self.path.open("rb", buffering=0) if self.descriptor is None else reopened(self.descriptor, self.path)
@@ -247,7 +243,7 @@ class Entry(NamedTuple):
 
 @valueclass(kw_only=False)
 class Tree:
-    """What was written into one staging directory."""
+    """The tree that was written into one staging directory."""
 
     entries: tuple[Entry, ...]
     h1: str
@@ -263,7 +259,7 @@ class Tree:
 
 @valueclass
 class Resolved:
-    """What an address means today: the pinned address and the id that it stands for."""
+    """The result of resolving an address today: the pinned address and its id."""
 
     source: str
     address: str

@@ -1,10 +1,8 @@
 """The ports: what plugins implement, and what the core hands them.
 
 A plugin's class need not inherit from anything here; these are Protocols. What a Protocol marks as optional
-may be left out, and :mod:`getmodules.plugins.catalog` supplies the default. Whatever a plugin returns or raises is
-checked and wrapped there, once, at the port.
-
-What is going on, told to whoever wants to show it.
+may be left out, and the adapters in :mod:`getmodules.plugins` supply the default. They also check and wrap whatever a
+plugin returns or raises, once, at the port.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TextIO, TypeVar
 
 from getmodules.addresses.mirrors import Mirrors
 from getmodules.addresses.types import PackageAddress
@@ -40,6 +38,9 @@ from getmodules.util.once import Memo
 from getmodules.util.redact import Secret
 from getmodules.util.values import field, valueclass
 
+if TYPE_CHECKING:
+    from getmodules.api.http import HttpSession, NetworkSettings
+
 
 class Phase(StrEnum):
     RESOLVING = "resolving"
@@ -50,15 +51,15 @@ class Phase(StrEnum):
 
 
 class Progress:
-    """What is going on, as method calls that do nothing; override what you want to see.
+    """A listener to the progress of packages, whose methods do nothing; override those that you need.
 
     ``package`` is the redacted address of a package and tells parallel ones apart. Calls come from the thread
     that works on it. An exception raised in here cancels the operation and leaves nothing behind; raised in
-    :meth:`finished` it goes on to the caller, and undoes nothing: all is over then.
+    :meth:`finished` it reaches the caller, and undoes nothing: all is done then.
     """
 
     def planned(self, packages: int) -> None:
-        """So many packages are now worked on, side by side."""
+        """``packages`` packages are now worked on, side by side."""
 
     def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
         """A package enters ``phase``; ``total`` is the number of bytes to come, where it is known."""
@@ -67,7 +68,7 @@ class Progress:
         """``amount`` more bytes are done in the current phase."""
 
     def notice(self, package: str, message: str) -> None:
-        """Something worth knowing that is no error."""
+        """There is something worth knowing that is not an error."""
 
     def finished(self, package: str, error: BaseException | None) -> None:
         """The package is installed, or ``error`` ended it."""
@@ -79,7 +80,7 @@ T = TypeVar("T")
 
 
 class Origin(NamedTuple):
-    """Whom a credential is for: a scheme, a host and a port, and nobody else."""
+    """The receiver of a credential: a scheme, a host and a port."""
 
     scheme: str
     host: str
@@ -92,7 +93,7 @@ class Credential:
 
     secret: Secret
     username: str | None = None
-    #: Where it was found, for people: ``GETMODULES_TOKEN_ghcr_io``, ``~/.docker/config.json``.
+    #: The place where it was found, for people: ``GETMODULES_TOKEN_ghcr_io``, ``~/.docker/config.json``.
     found_in: str
     #: An identity (refresh) token: no access by itself, it is exchanged for tokens that give it.
     identity: bool = False
@@ -102,21 +103,21 @@ class Network(Protocol):
     """HTTP for getters, with the client's settings: certificates, proxies, retries, bounds."""
 
     @property
-    def settings(self) -> Any:
-        """A ``getmodules.net.settings.NetSettings``, for getters whose programs reach hosts by themselves."""
+    def settings(self) -> NetworkSettings:
+        """The settings, for getters whose programs reach hosts by themselves."""
 
-    def session(self) -> Any:
-        """A ``getmodules.net.session.Session``; made, and its libraries imported, when first asked for."""
+    def session(self) -> HttpSession:
+        """Return the session; it is made, and its libraries are imported, when it is first asked for."""
 
 
 class NoNetwork:
     """The network of a context that has none: readers outside of any operation, offline work."""
 
     @property
-    def settings(self) -> Any:
+    def settings(self) -> NetworkSettings:
         raise OfflineError("this operation has no network")
 
-    def session(self) -> Any:
+    def session(self) -> HttpSession:
         raise OfflineError(
             "what this needs is not in the cache, and --offline allows no connection",
             hint="run it once without --offline",
@@ -128,7 +129,7 @@ class Credentials(Protocol):
     def name(self) -> str: ...
 
     def lookup(self, origin: Origin, path: str) -> Credential | None:
-        """The credential for what lies at ``path`` of ``origin``, or ``None``: then the next one is asked."""
+        """Return the credential for ``path`` of ``origin``, or ``None``: then the next one is asked."""
 
 
 def _no_workshop(key: str) -> AbstractContextManager[Path]:
@@ -149,26 +150,26 @@ class Context:
     progress: Progress
     cancelled: threading.Event
     credentials: Callable[[Origin, str], Credential | None]
-    #: A directory of the getter's own for ``key``; nobody else is in it while the ``with`` block runs, and only then.
-    #: Where there is a cache it stays for the next run, and may hold what a killed one left.
+    #: A working directory of the getter's own for ``key``; it has no other user while the ``with`` block runs.
+    #: In a cache it stays for the next run, and may hold what a killed one left.
     workshop: Callable[[str], AbstractContextManager[Path]] = _no_workshop
     network: Network = field(default_factory=NoNetwork)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     #: The unpackers of layers, by OCI media type, the preferred one first: the names of their formats.
     layer_formats: Mapping[str, str] = field(default_factory=dict)
-    #: Nothing may be connected to: a getter brings what it has at hand, or raises ``OfflineError``.
+    #: No connections are allowed: a getter brings what is cached, or raises ``OfflineError``.
     offline: bool = False
-    #: Small content by its digest: at hand from an earlier run, or else what the function brings; kept, once verified.
+    #: Returns small content by its digest: from an earlier run, or else from the function; kept, once verified.
     kept: Callable[[Digest, Callable[[], bytes]], bytes] = _not_kept
-    #: What the source gave us last time (``Blob.validator``) to ask whether that still holds; empty where nothing of it
-    #: is at hand. Where it holds, ``fetch`` returns ``Unchanged()``.
+    #: Returns what the source gave us last time (``Blob.validator``) to ask whether that still holds; empty where
+    #: nothing is cached. Where it holds, ``fetch`` returns ``Unchanged()``.
     validator: Callable[[PackageAddress], Mapping[str, str]] = lambda package: {}
-    #: Where packages are asked for in the place of where they are said to be; getters see no other URL.
+    #: The mirrors that packages are asked for at; getters see no other URL.
     mirrors: Mirrors = field(default_factory=Mirrors)
     memo: Memo = field(default_factory=Memo, repr=False)
-    #: What the address says about what ``fetch`` is to bring.
+    #: The kind of content that the address announces.
     shape: Shape = Shape.PACKAGE
-    #: Set where a server named the address: judges each network address before it is connected to.
+    #: Set if a server named the address: checks each network address before a connection to it is made.
     check_address: Callable[[str], None] | None = None
     #: The URL that was asked for in the first place, before servers sent us on.
     home: str = ""
@@ -180,7 +181,7 @@ class Context:
         self.deadline.check()
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """``make()``, or what it gave before for ``key`` in the same operation, whoever asked."""
+        """Return ``make()``, or its earlier result for ``key`` in the same operation, for any package."""
         return self.memo.once(key, make, self.checkpoint)
 
     def phase(self, phase: Phase, total: int | None = None) -> None:
@@ -197,7 +198,7 @@ class Context:
 
 
 class Shorthand(NamedTuple):
-    """An address that is not URL-like yet: no query, no subdirectory; ``force`` is what stood before ``::``.
+    """An address that is not URL-like yet, without query and subdirectory; ``force`` is what stood before ``::``.
 
     ``base`` is where relative paths start, ``registry`` the host of the registry that is configured, if there is one.
     """
@@ -213,9 +214,9 @@ class Detector(Protocol):
     def name(self) -> str: ...
 
     def detect(self, shorthand: Shorthand) -> str | None:
-        """A longer spelling (it may have a force, a subdirectory and a query), or ``None``: not mine.
+        """Return a longer spelling (it may have a force, a subdirectory and a query), or ``None``: not mine.
 
-        Pure string work. The result goes through the chain again until it is URL-like.
+        Pure string work. The result is passed through the chain again until it is URL-like.
         """
 
 
@@ -223,17 +224,17 @@ Fetched = Blob | Layers | Members | Elsewhere | Unchanged
 
 
 class Getter(Protocol):
-    """Brings packages of its schemes. This is all that a getter must have; :class:`FullGetter` is all it may."""
+    """A getter brings packages of its schemes. It must have these; :class:`FullGetter` lists all that it may have."""
 
     @property
     def schemes(self) -> Iterable[str]: ...
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:
-        """The package's bytes. ``Elsewhere`` only where ``resolve`` gave no id."""
+        """Return the package's bytes; ``Elsewhere`` only where ``resolve`` gave no id."""
 
 
 class FullGetter(Getter, Protocol):
-    """What a getter may have besides; for each there is a default."""
+    """A getter with all that it may have besides; for each there is a default."""
 
     @property
     def arguments(self) -> Iterable[str] | None:
@@ -241,41 +242,38 @@ class FullGetter(Getter, Protocol):
 
     @property
     def core_arguments(self) -> Iterable[str]:
-        """Which of ``archive``, ``checksum`` and ``filename`` make sense. Default: all."""
+        """Those of ``archive``, ``checksum`` and ``filename`` that make sense. Default: all."""
 
     @property
     def local(self) -> bool:
-        """Its packages lie on this machine, so no remote answer may name them. Default: they do not."""
+        """True if its packages are on this machine, so that no remote answer may name them. Default: false."""
 
     def check(self, package: PackageAddress) -> PackageAddress | None:
-        """Pure: raise ``AddressError``, or return the package, perhaps in a canonical spelling."""
+        """Raise ``AddressError``, or return the package, perhaps in a canonical spelling. Pure."""
 
     def demands(self, package: PackageAddress) -> Iterable[Demand]:
-        """Pure: what the address itself demands, for the core to check (``digest=``)."""
+        """Return what the address itself demands (``digest=``), for the core to check. Pure."""
 
     def resolve(self, package: PackageAddress, context: Context) -> Pin | Elsewhere | None:
-        """The package's immutable identity, had cheaply; ``None`` where there is no such thing."""
+        """Return the package's immutable identity, if it can be had cheaply, else ``None``."""
 
     @property
     def sends_on(self) -> bool:
-        """Whether it may answer ``Elsewhere``. Where not, a lock with a package of another URL was tampered with.
+        """True if it may answer ``Elsewhere``. If not, a lock with a package of another URL was tampered with.
 
-        Default: it may.
+        Default: true.
         """
 
     @property
     def version_argument(self) -> str | None:
-        """The argument that takes one of the names that ``versions`` gives. Default: it has no versions."""
+        """The argument that takes one of the names that ``versions`` returns. Default: it has no versions."""
 
     def versions(self, package: PackageAddress, context: Context) -> Iterable[str]:
-        """The names (tags) under which versions may be had; those that are no versions do no harm."""
-
-    def repository(self, package: PackageAddress, context: Context) -> Any:
-        """What can be published to and looked into: a ``getmodules.getters.oci.repository.Repository``, or ``None``."""
+        """Return the names (tags) of versions; other names among them do no harm."""
 
 
 class Unpacker(Protocol):
-    """Reads one archive format. The first of ``names`` is the one that is shown."""
+    """An unpacker reads one archive format. The first of ``names`` is the one that is shown."""
 
     @property
     def names(self) -> Iterable[str]: ...
@@ -287,18 +285,18 @@ class Unpacker(Protocol):
     def media_types(self) -> Iterable[str]: ...
 
     def unpack(self, archive: Archive, context: Context) -> Iterable[Member]:
-        """The members in the archive's order, lazily; everything ambiguous or broken is an error."""
+        """Return the members in the archive's order, lazily; raise for anything ambiguous or broken."""
 
 
 class LayerUnpacker(Unpacker, Protocol):
-    """An unpacker may also read layers of OCI artifacts; there, nothing but the media type says what they are."""
+    """An unpacker that also reads layers of OCI artifacts, whose media type alone says what they are."""
 
     @property
     def layer_media_types(self) -> Iterable[str]: ...
 
 
 class Verifier(Protocol):
-    """Has a say at its gates. It can refuse; it cannot accept what a demand or another verifier refuses."""
+    """A verifier is asked at its gates. It can refuse; it cannot accept what a demand or another verifier refuses."""
 
     @property
     def name(self) -> str: ...
@@ -316,4 +314,4 @@ class ProgressSink(Protocol):
     @property
     def name(self) -> str: ...
 
-    def open(self, stream: Any) -> Progress: ...
+    def open(self, stream: TextIO) -> Progress: ...

@@ -1,1 +1,1 @@
-"""Archives in, one safely written tree out."""
+"""Read archives, and write their members safely into trees."""

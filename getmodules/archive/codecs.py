@@ -1,4 +1,4 @@
-"""Decompression: gzip, bzip2, xz, zstd, raw deflate, all behind one shape and with capped memory.
+"""Decompress gzip, bzip2, xz, zstd and raw deflate, through one interface and with bounded memory.
 
 A whole compressed file may consist of several members (that is what pigz, pbzip2, pzstd and ``cat`` make);
 every one of them is read to its end, where its checksum is compared. What follows the last one is refused.
@@ -12,7 +12,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, Protocol
 
-from getmodules.archive.source import corrupt, not_this
+from getmodules.archive.source import corrupt, unexpected_format
 from getmodules.errors import ContentError, LimitExceededError
 from getmodules.util.values import valueclass
 
@@ -21,17 +21,17 @@ PIECE_BYTES = 256 << 10
 #: and that of a whole compressed file of this one: it is made in a thread of its own, which after each has to
 #: wait for the interpreter.
 _STREAM_PIECE_BYTES = 2 << 20
-#: xz -9 needs 65 MiB to decompress; more is somebody's idea of a joke.
+#: xz -9 needs 65 MiB to decompress; no honest archive needs more.
 _XZ_MEMORY = 80 << 20
 #: zstd --ultra -21 and --long=26; the window is what a decompressor must hold.
 _ZSTD_WINDOW_LOG = 26
 _GZIP_RESERVED_FLAGS = 0xE0
-#: How lzma and zstd say that a window is larger than these; neither has a class or a number for it.
+#: Texts by which lzma and zstd say that a window is larger than these; neither has a class or a number for it.
 _TOO_MUCH_MEMORY = ("Memory usage limit exceeded", "requires too much memory")
 
 
 class WholeDecoder(Protocol):
-    """What all decompressors of Python have in common."""
+    """The interface that all decompressors of Python have in common."""
 
     @property
     def eof(self) -> bool: ...
@@ -41,7 +41,7 @@ class WholeDecoder(Protocol):
 
 
 class Decoder(WholeDecoder, Protocol):
-    """The shape that bz2, lzma and zstd have: one stream, fed until ``eof``."""
+    """The interface of bz2, lzma and zstd: one stream, fed until ``eof``."""
 
     @property
     def needs_input(self) -> bool: ...
@@ -49,18 +49,18 @@ class Decoder(WholeDecoder, Protocol):
 
 @valueclass(kw_only=False)
 class Codec:
-    """``begins`` says whether bytes are the start of a member; raw deflate may start with anything."""
+    """One compression. ``begins`` says whether bytes are the start of a member; raw deflate may start with anything."""
 
     name: str
     begins: Callable[[bytes], bool]
     new: Callable[[], Decoder]
     errors: tuple[type[Exception], ...]
-    #: Makes what decodes a small member in one call: the same, less what only a stream needs.
+    #: Makes a decoder for a small member in one call, without what only a stream needs.
     new_whole: Callable[[], WholeDecoder]
 
 
 def fast_zlib() -> ModuleType:
-    """isal's zlib where it is installed (``getmodules[fast]``), else the one that Python brings."""
+    """Return isal's zlib where it is installed (``getmodules[fast]``), else the one that Python brings."""
     try:
         from isal import isal_zlib
     except ImportError:
@@ -79,7 +79,7 @@ def _gzip() -> Codec:
 
 
 def _begins_gzip(head: bytes) -> bool:
-    # isal reads on where zlib refuses reserved flags; both must say the same.
+    # isal accepts reserved flags, which zlib refuses; both must behave alike.
     return head.startswith(b"\x1f\x8b\x08") and len(head) > 3 and not head[3] & _GZIP_RESERVED_FLAGS
 
 
@@ -128,7 +128,7 @@ _CODECS: dict[str, Callable[[], Codec]] = {
 
 
 class _Flate:
-    """zlib's decompressor in the shape of the others: it keeps the input that it could not use yet itself."""
+    """Adapt zlib's decompressor to the interface of the others: it keeps input that it could not use yet."""
 
     __slots__ = ("_decompressor", "needs_input")
 
@@ -154,7 +154,7 @@ class _Flate:
 
 
 def decode_whole(codec: Codec, data: bytes, size: int) -> bytes:
-    """All of one small member that must come out as ``size`` bytes and use up ``data``."""
+    """Decode one small member at once; it must come out as ``size`` bytes and use up ``data``."""
     decoder = codec.new_whole()
     try:
         # One byte more than announced shows a lie without paying for all of it.
@@ -171,7 +171,7 @@ def decode_whole(codec: Codec, data: bytes, size: int) -> bytes:
 
 
 def decode_one(codec: Codec, source: Iterable[bytes]) -> Iterator[bytes]:
-    """One member in pieces; it must use up ``source``."""
+    """Decode one member in pieces; it must use up ``source``."""
     pieces = iter(source)
     decoder = codec.new()
     yield from _decode(codec, decoder, b"", pieces, PIECE_BYTES)
@@ -180,11 +180,11 @@ def decode_one(codec: Codec, source: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def decode_all(codec: Codec, source: Iterable[bytes], checkpoint: Callable[[], None]) -> Iterator[bytes]:
-    """All members of a compressed file, one after the other; nothing may follow them."""
+    """Decode all members of a compressed file, one after the other; nothing may follow them."""
     pieces = iter(source)
     head = _at_least(4, b"", pieces)
     if not codec.begins(head):
-        raise not_this(codec.name, head, "it does not begin like one")
+        raise unexpected_format(codec.name, head, "it does not begin like one")
     while head:
         decoder = codec.new()
         for out in _decode(codec, decoder, head, pieces, _STREAM_PIECE_BYTES):

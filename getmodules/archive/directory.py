@@ -1,6 +1,6 @@
-"""Reads directories on this machine, as members to install or to hash.
+"""Read directories on this machine, as members to install or to hash.
 
-The walk goes below one directory descriptor, in sorted order, and never through a link.
+The walk stays below one directory descriptor, is in sorted order, and never follows a link.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from getmodules.files.opening import directory_below, split
 
 
 def members_of(path: str | os.PathLike[str]) -> Members:
-    """The members of a directory, for a getter that has filled one, or that copies one."""
+    """Return the members of a directory, for a getter that has filled one, or that copies one."""
     return Members(walk(Path(path)))
 
 
 def walk(root: Path, leave_out: Callable[[str, bool], bool] = lambda path, directory: False) -> Iterator[Member]:
-    """``leave_out`` is asked for each path, and whether it is a directory: those are then not looked into."""
+    """Yield the members below ``root``.
+
+    ``leave_out`` is called with each path and whether it is a directory; a directory left out is not entered.
+    """
     pending = [""]
     while pending:
         below = pending.pop()
@@ -39,7 +42,7 @@ def walk(root: Path, leave_out: Callable[[str, bool], bool] = lambda path, direc
 
 
 def member_at(root: Path, path: str) -> Member:
-    """What lies at ``path``: a link itself, not what it leads to. An OSError is for the caller to explain."""
+    """Return the member at ``path``: a link itself, not what it leads to. Raises ``OSError``."""
     parents, name = split(path)
     with directory_below(root, parents) as (prefix, directory):
         status = os.stat(f"{prefix}{name}", dir_fd=directory, follow_symlinks=False)
@@ -48,7 +51,7 @@ def member_at(root: Path, path: str) -> Member:
 
 
 def _listing(root: Path, below: str) -> list[tuple[str, os.stat_result, str]]:
-    """Names, their own status and, of a link, its target; in order. No part of ``below`` is a link, not even by now."""
+    """Return names, their own status and the targets of links, in order. No link in ``below`` is followed."""
     try:
         with (
             directory_below(root, below.split("/") if below else ()) as (prefix, directory),

@@ -1,4 +1,4 @@
-"""The archive formats that come with getmodules: a plugin like any other.
+"""Offer the archive formats that come with getmodules: a plugin like any other.
 
 A format is a container and, for tar, a codec around it; the table is the product of the two.
 """
@@ -18,7 +18,7 @@ class ZipFormat:
     names: tuple[str, ...] = ("zip",)
     suffixes: tuple[str, ...] = (".zip",)
     media_types: tuple[str, ...] = ("application/zip", "application/x-zip-compressed")
-    #: What OpenTofu calls a zip in an OCI registry, although it is no registered media type.
+    #: What OpenTofu calls a zip in an OCI registry, although that is not a registered media type.
     layer_media_types: tuple[str, ...] = ("archive/zip",)
 
     def unpack(self, archive: Archive, context: Context) -> Iterator[Member]:
@@ -29,7 +29,7 @@ class ZipFormat:
 
 @valueclass(kw_only=False)
 class TarFormat:
-    """tar inside of ``codec``; plain where that is ``None``."""
+    """A tar compressed with ``codec``; plain where that is ``None``."""
 
     names: tuple[str, ...]
     media_types: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Hashes of what lies on this machine: ``h1:`` of a directory or a zip, ``zh:`` of a file."""
+"""Hash what is on this machine: ``h1:`` of a directory or a zip, ``zh:`` of a file."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from getmodules.util.redact import printable
 
 
 def hash_tree(path: str | os.PathLike[str], scheme: str = "h1") -> str:
-    """The hash of everything below the directory ``path``, dot files included."""
+    """Return the hash of everything below the directory ``path``, dot files included."""
     return tree_scheme(scheme)(tree_digests(Path(path)))
 
 
 def hash_zip(path: str | os.PathLike[str], scheme: str = "h1") -> str:
-    """The hash of a zip's entries under their raw names; stored directories count as empty files."""
+    """Return the hash of a zip's entries under their raw names; stored directories count as empty files."""
     return tree_scheme(scheme)(_zip_digests(Path(path)))
 
 
 def hash_file(path: str | os.PathLike[str]) -> str:
-    """``zh:`` and the sha256 of a file's bytes."""
+    """Return ``zh:`` and the sha256 of a file's bytes."""
     return "zh:" + _file_digest(Path(path)).hex()
 
 
@@ -41,7 +41,7 @@ def _file_digest(path: Path, root: Path | None = None) -> bytes:
 
 
 def tree_digests(root: Path) -> Iterator[Named]:
-    """Every file and link below ``root`` with the digest that h1 counts for it."""
+    """Yield every file and link below ``root`` with the digest that h1 counts for it."""
     real_root = os.path.realpath(root)
     for member in walk(root):
         if member.kind is Kind.FILE:
@@ -69,7 +69,7 @@ def _zip_digests(path: Path) -> Iterator[Named]:
 
 
 def _limits_only() -> Context:
-    """A context for a reader outside of any operation."""
+    """Return a context for a reader outside of any operation."""
     limits = Limits()
     return Context(
         package="",

@@ -1,4 +1,4 @@
-"""Image layers, one over the other, as one sequence of members.
+"""Merge image layers into one sequence of members.
 
 A layer hides what lies below it: by a name of its own, by a whiteout (``.wh.name``), or all of a directory by
 an opaque mark. The first pass reads names only and finds out which layer each path finally comes from; the
@@ -17,7 +17,7 @@ from getmodules.util.redact import printable
 
 _WHITEOUT = ".wh."
 _OPAQUE = ".wh..wh..opq"
-#: What Python needs for one remembered path, besides its characters.
+#: The memory that Python needs for one remembered path, besides its characters.
 _OVERHEAD = 250
 
 #: Reads a layer from its beginning.
@@ -25,7 +25,7 @@ Layer = Callable[[], Iterable[Member]]
 
 
 def merged(layers: Sequence[Layer], limits: Limits) -> Iterator[Member]:
-    """The limit on bytes holds for all that the layers bring: also what is hidden has to be unpacked."""
+    """Yield the members of all layers. The limit on bytes counts hidden members too: they have to be unpacked."""
     owners = _Owners(limits)
     for number, layer in enumerate(layers):
         owners.add_layer(number, layer())
@@ -114,12 +114,12 @@ class _Owners:
             self._charge(path)
             siblings.add(path)
             path = parent
-            # What is no directory below becomes one here: what was just put under its name stays.
+            # A file below is replaced by a directory here: what was just put under its name stays.
             if self._kinds.get(path, Kind.DIRECTORY) is not Kind.DIRECTORY and self._owner.get(path) != number:
                 self._forget(path)
 
     def _cover(self, path: str, number: int) -> None:
-        """A file hides a directory of the layers below. One of its own layer stays, for the writer to refuse."""
+        """Hide the directory below a file. One of the file's own layer stays, for the writer to refuse."""
         below: list[str] = []
         pending = list(self._children.get(path, ()))
         while pending:
@@ -137,5 +137,5 @@ def _path_of(member: Member) -> str:
 
 
 def _is_mark(path: str) -> bool:
-    """Also what lies in a directory that is called like one: nothing of the kind is ever installed."""
+    """Return whether a path is a whiteout, or lies in a directory called like one: neither is ever installed."""
     return path.startswith(_WHITEOUT) or f"/{_WHITEOUT}" in path

@@ -1,4 +1,4 @@
-"""Where symbolic links lead, found out in memory before any of them exists."""
+"""Resolve symbolic links in memory, before any of them exists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_FOLLOWED = 40
 
 
 class LinkWalk:
-    """Follows links through a finished tree as a kernel would, component by component.
+    """Follow links through a finished tree as a kernel would, component by component.
 
     ``kinds`` are the files and directories by path, ``links`` the targets by path of link. Every link is
     followed once: what it leads to is remembered, so that chains of links cost no more than their length.
@@ -29,7 +29,7 @@ class LinkWalk:
         self._known: dict[str, tuple[str, int]] = {}
 
     def follow(self, link: str) -> str:
-        """The path of the file or directory at the end of ``link``; ``""`` is the top of the tree."""
+        """Return the path of the file or directory at the end of ``link``; ``""`` is the top of the tree."""
         return self._follow(link, 1)[0]
 
     def _follow(self, link: str, depth: int) -> tuple[str, int]:

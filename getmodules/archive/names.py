@@ -1,4 +1,4 @@
-"""The only maker of :data:`~getmodules.api.model.MemberPath`.
+"""Check the names of a package's members: the only maker of :data:`~getmodules.api.model.MemberPath`.
 
 A name from a package becomes a path only here: relative, of clean components, free of anything that two
 systems could read differently, and unlike every other name in the package. What cannot exist everywhere
@@ -31,12 +31,12 @@ _is_plain = re.compile(
 _DRIVE = re.compile(r"[A-Za-z]:")
 _UNPORTABLE = re.compile(rf"{_RESERVED}(?:\..*)?|.*[ .]|.*[<>:\"|?*].*", re.IGNORECASE | re.DOTALL)
 
-#: What Python needs to remember one name, besides its characters: measured, and rounded up.
+#: The memory that Python needs for one name, besides its characters: measured, and rounded up.
 _NAME_OVERHEAD = 240
 
 
 def decode_name(raw: bytes) -> str:
-    """A name as archives store it. Not UTF-8 means that readers would disagree about it."""
+    """Decode a name as archives store it. Readers would disagree about one that is not UTF-8."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -45,7 +45,7 @@ def decode_name(raw: bytes) -> str:
 
 
 def member_path(name: str) -> MemberPath:
-    """``name`` without ``.`` and empty components; ``""`` is the root itself. Anything else odd is refused."""
+    """Return ``name`` without ``.`` and empty components; ``""`` is the root. Refuse anything else that is odd."""
     if not name:
         raise _refused(name, "bad-name", "is empty")
     if not name.isprintable() and any(unicodedata.category(c) == "Cc" for c in name):
@@ -121,7 +121,7 @@ class NameBook:
         return (path for path, kind in self._kinds.items() if kind == self._DIRECTORY)
 
     def charge(self, amount: int) -> None:
-        """Count memory that goes with the names (the targets of links) towards their bound."""
+        """Count memory besides that of the names (for the targets of links) towards their bound."""
         self._remembered += amount
         if self._remembered > METADATA_BYTES:
             raise metadata_exceeded("the names in the package")
@@ -173,12 +173,12 @@ class NameBook:
 
 
 def is_unportable(component: str) -> bool:
-    """Whether there are systems on which nothing can be called so."""
+    """Return whether some systems cannot hold a file of this name."""
     return _UNPORTABLE.fullmatch(component) is not None
 
 
 def fold(path: str) -> str:
-    """Two paths with the same of this are one on some systems."""
+    """Fold a path: two paths with the same folded form are one on some systems."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
 
 

@@ -1,4 +1,4 @@
-"""Which part of a package goes where."""
+"""Select the members of a package that belong to one subdirectory."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _COMPARED = 2_000
 
 
 @valueclass(kw_only=False)
-class Outlet:
-    """An empty staging directory and the part of the package that belongs in it.
+class Output:
+    """An empty staging directory, and the subdirectory of the package to write into it.
 
     ``subdir`` is empty for the whole package, else a clean relative path, or a glob that must match exactly
     one directory. ``root`` is an open directory descriptor; a path where the platform has no such thing.
@@ -30,18 +30,18 @@ class Outlet:
 
 
 def plain_start(subdir: str) -> str:
-    """The parts of ``subdir`` before the first one with a wildcard: all of it, if it is no glob."""
+    """Return the components of ``subdir`` before the first one with a wildcard: all of it, if it is not a glob."""
     return "/".join(takewhile(_MAGIC.isdisjoint, subdir.split("/")))
 
 
 def may_select(subdir: str, path: str) -> bool:
-    """Whether ``path`` is what ``subdir`` may stand for, or lies in that."""
+    """Return whether ``path`` is a directory that ``subdir`` may stand for, or lies in one."""
     patterns, parts = subdir.split("/") if subdir else [], path.split("/")
     return len(parts) >= len(patterns) and all(map(_matches, parts, patterns))
 
 
 class Selection:
-    """The members below one subdirectory; it learns what a glob stands for while the members pass by."""
+    """The members below one subdirectory; a glob is resolved while the members pass by."""
 
     def __init__(self, subdir: str) -> None:
         self.subdir = subdir
@@ -54,7 +54,7 @@ class Selection:
         self._judged: set[str] = set()
 
     def relative(self, path: MemberPath) -> MemberPath | None:
-        """``path`` as seen from the selected directory, if it is in there; ``""`` is that directory itself."""
+        """Return ``path`` relative to the selected directory, if it is in there; ``""`` is that directory itself."""
         if not self.subdir:
             return path
         if self._root is None:
@@ -64,7 +64,7 @@ class Selection:
         return MemberPath("") if path == self._root else None
 
     def offer(self, path: str, *, directory: bool, link: str = "") -> None:
-        """Look whether ``path`` shows the selected directory; refuse what makes the choice impossible."""
+        """Check whether ``path`` is or shows the selected directory; refuse what makes the choice impossible."""
         if self.is_glob:
             self._offer_to_glob(path, directory)
         elif path.startswith(self._below):
@@ -75,7 +75,7 @@ class Selection:
             self._found = True
 
     def finish(self, directories: Iterable[str]) -> None:
-        """All members have passed; ``directories`` are those that the package has."""
+        """Check, after all members, that the directory was found; ``directories`` are those that the package has."""
         if self._file is not None:
             raise self._not_a_directory(self._file, "")
         if not self._found:

@@ -1,7 +1,4 @@
-"""The bytes of a spooled archive.
-
-How readers of archives say no: broken, ambiguous, or not for us.
-"""
+"""Read the bytes of a spooled archive; and the errors that readers raise: corrupt, ambiguous, unsupported."""
 
 from __future__ import annotations
 
@@ -28,10 +25,10 @@ _LOOKS = (
     (b"%PDF", "PDF"),
     (b"version https://git-lfs", "a Git LFS pointer"),
 )
-#: By what it looks like, the name under which ``archive=`` knows it; of a compressed file, as nearly all are tars.
+#: Names for ``archive=`` by what bytes look like; nearly all compressed files are tars, so those of tars.
 FORMATS = {"zip": "zip", "tar": "tar", "gzip": "tar.gz", "bzip2": "tar.bz2", "xz": "tar.xz", "zstd": "tar.zst"}
 _TAR_MAGIC = slice(257, 262)
-#: How much of an archive :func:`looks_like` wants to see.
+#: The bytes of an archive that :func:`looks_like` looks at.
 HEAD_BYTES = 512
 
 
@@ -40,7 +37,7 @@ def corrupt(what: str) -> CorruptArchiveError:
 
 
 def ambiguous(what: str) -> UnsafeContentError:
-    """For what two readers could read differently."""
+    """Return the error for what two readers could read differently."""
     return UnsafeContentError(what, part="ambiguous-archive")
 
 
@@ -49,7 +46,7 @@ def unsupported(what: str, hint: str | None = None) -> UnsupportedContentError:
 
 
 def looks_like(head: bytes) -> str | None:
-    """What the first bytes of something that is not what it was said to be look like to a person."""
+    """Say in words what the first bytes of something look like, which is not what it was said to be."""
     for magic, name in _LOOKS:
         if head.startswith(magic):
             return name
@@ -65,8 +62,8 @@ def looks_like(head: bytes) -> str | None:
     return None
 
 
-def not_this(expected: str, head: bytes, otherwise: str) -> CorruptArchiveError:
-    """The bytes do not begin as ``expected`` does; ``otherwise`` is said when they look like nothing known."""
+def unexpected_format(expected: str, head: bytes, otherwise: str) -> CorruptArchiveError:
+    """Return the error for bytes that are not ``expected``; ``otherwise`` is used when they look like nothing known."""
     found = looks_like(head)
     if not head:
         return CorruptArchiveError(f"the archive is empty, not {expected}")
@@ -91,7 +88,7 @@ def opened(archive: Archive) -> Iterator[IO[bytes]]:
 
 
 def pieces(file: IO[bytes], checkpoint: Callable[[], None]) -> Iterator[bytes]:
-    """The whole file from where it stands, in pieces."""
+    """Yield the rest of a file in pieces."""
     while True:
         checkpoint()
         try:
@@ -115,7 +112,7 @@ class Window:
         self.size = size
 
     def bytes_at(self, offset: int, length: int) -> bytes:
-        """Exactly ``length`` bytes."""
+        """Return exactly ``length`` bytes."""
         at = offset - self._start
         if at < 0 or at + length > len(self._buffer):
             if offset < 0 or offset + length > self.size:
@@ -128,12 +125,12 @@ class Window:
         return self._buffer[at : at + length]
 
     def has(self, expected: bytes, offset: int) -> bool:
-        """Whether ``expected`` is what is at ``offset``; ``False`` also where that is not in the buffer yet."""
+        """Return whether ``expected`` is at ``offset``; ``False`` also where that is not in the buffer yet."""
         at = offset - self._start
         return at >= 0 and self._buffer.startswith(expected, at)
 
     def read(self, offset: int, length: int) -> bytes:
-        """Up to ``length`` bytes, past the buffer."""
+        """Read up to ``length`` bytes, past the buffer."""
         try:
             self._file.seek(offset)
             return self._file.read(length)
@@ -141,7 +138,7 @@ class Window:
             raise _unreadable(error) from error
 
     def pieces(self, offset: int, length: int, piece_bytes: int) -> Iterator[bytes]:
-        """``length`` bytes in pieces, for what is too large for the buffer."""
+        """Yield ``length`` bytes in pieces, for what is too large for the buffer."""
         while length:
             piece = self.read(offset, min(length, piece_bytes))
             if not piece:

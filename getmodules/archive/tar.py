@@ -1,9 +1,7 @@
-"""Tar archives: ustar, PAX, GNU and the old Unix format, plain or inside of a codec.
+"""Read tar archives: ustar, PAX, GNU and the old Unix format, plain or compressed.
 
 The stream is read to its end whatever is wanted of it, because only the end shows that nothing is missing:
 two empty blocks, then nothing but zeros, and the checksum of the compression.
-
-What PAX and GNU extension headers say about the member that follows them.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from getmodules.api.model import Archive, Kind, Member
 from getmodules.api.ports import Context
 from getmodules.archive.codecs import codec, decode_all
 from getmodules.archive.names import decode_name
-from getmodules.archive.source import ambiguous, corrupt, not_this, opened, pieces, unsupported
+from getmodules.archive.source import ambiguous, corrupt, opened, pieces, unexpected_format, unsupported
 from getmodules.util.redact import printable
 
 SPARSE_HINT = "pack it again: with GNU tar without --sparse, with bsdtar with --no-read-sparse"
@@ -36,7 +34,7 @@ _MEANINGFUL = (b"path", b"linkpath", b"size", b"hdrcharset")
 
 
 class Extensions:
-    """Collected from the headers in front of a member; forgotten after it."""
+    """The PAX and GNU extension headers in front of a member; forgotten after it."""
 
     def __init__(self) -> None:
         self.forget()
@@ -62,14 +60,14 @@ class Extensions:
         else:
             self._add_pax(kind, pax_records(body))
 
-    def size(self, in_header: int) -> int:
-        """The member's size, given what its own header says about it."""
-        if self._size is None or self._size == in_header:
-            return in_header
+    def size(self, secrets_in_header: int) -> int:
+        """Return the member's size, given the one in its own header."""
+        if self._size is None or self._size == secrets_in_header:
+            return secrets_in_header
         # A header that cannot hold a size says zero, or as much as it can.
-        if self._size > _OCTAL_MOST and in_header in (0, _OCTAL_MOST):
+        if self._size > _OCTAL_MOST and secrets_in_header in (0, _OCTAL_MOST):
             return self._size
-        raise ambiguous(f"the tar gives one member two sizes: {in_header:,} and {self._size:,} bytes")
+        raise ambiguous(f"the tar gives one member two sizes: {secrets_in_header:,} and {self._size:,} bytes")
 
     def _add_pax(self, kind: bytes, records: dict[bytes, bytes]) -> None:
         for key, value in records.items():
@@ -103,7 +101,7 @@ class Extensions:
 
 
 def pax_records(body: bytes) -> dict[bytes, bytes]:
-    """``length key=value`` lines, each with its own length in front; anything else is refused."""
+    """Parse ``length key=value`` lines, each with its own length in front; refuse anything else."""
     records: dict[bytes, bytes] = {}
     at = 0
     while at < len(body):
@@ -150,7 +148,7 @@ _UNSUPPORTED = {
 
 
 def read_tar(archive: Archive, context: Context, codec_name: str | None) -> Iterator[Member]:
-    """The members of a tar in their order; read to the end, it is verified as a whole."""
+    """Yield the members of a tar in their order; read to the end, it is verified as a whole."""
     with opened(archive) as file:
         stream: Iterable[bytes] = pieces(file, context.checkpoint)
         if codec_name is not None:
@@ -159,7 +157,7 @@ def read_tar(archive: Archive, context: Context, codec_name: str | None) -> Iter
 
 
 def read_offsets(archive: Archive, context: Context) -> Iterator[tuple[Member, int]]:
-    """The members of a plain tar, each with the offset at which its content begins; contents are passed over."""
+    """Yield the members of a plain tar, each with the offset of its content; contents are passed over."""
     with opened(archive) as file:
         stream = _Stream(pieces(file, context.checkpoint))
         for member in _Reader(stream).members():
@@ -173,11 +171,11 @@ class _Stream:
         self._pieces = iter(source)
         self._buffer = b""
         self._at = 0
-        #: How far into the stream all this is.
+        #: The offset in the stream.
         self.position = 0
 
     def block(self) -> bytes:
-        """The next 512 bytes; fewer at the end of the stream."""
+        """Return the next 512 bytes; fewer at the end of the stream."""
         at = self._at
         block = self._buffer[at : at + BLOCK]
         if len(block) == BLOCK:
@@ -187,7 +185,7 @@ class _Stream:
         return b"".join(self.take(BLOCK, short=True))
 
     def whole(self, length: int) -> bytes | None:
-        """``length`` bytes in one piece, if they are here already."""
+        """Return ``length`` bytes in one piece, if they are buffered already."""
         at = self._at
         if at + length > len(self._buffer):
             return None
@@ -196,7 +194,7 @@ class _Stream:
         return self._buffer[at : at + length]
 
     def take(self, length: int, *, short: bool = False) -> Iterator[bytes]:
-        """``length`` bytes in pieces; an early end is an error unless it may be ``short``."""
+        """Yield ``length`` bytes in pieces; an early end is an error unless it may be ``short``."""
         while length:
             piece = self._buffer[self._at : self._at + length]
             if not piece:
@@ -274,12 +272,12 @@ class _Reader:
         at = self._stream.position - len(block)
         if len(block) < BLOCK:
             if at == 0:
-                raise not_this("tar", block, "it is shorter than one header")
+                raise unexpected_format("tar", block, "it is shorter than one header")
             raise corrupt("the tar has no end marker; it is cut off")
         name, mode, digits, checksum, kind, target, magic, prefix = _FIELDS.unpack(block)
         if _checksum(block, checksum) != _number(checksum, "checksum"):
             if at == 0:
-                raise not_this("tar", block, "its first header has a wrong checksum")
+                raise unexpected_format("tar", block, "its first header has a wrong checksum")
             raise corrupt(f"the tar is broken: the header at byte {at:,} has a wrong checksum")
         name = name.partition(b"\0")[0]
         if magic == b"ustar\x0000":
@@ -328,7 +326,7 @@ class _Reader:
 
 
 def _checksum(block: bytes, own: bytes) -> int:
-    """The sum of the bytes, those of the checksum itself taken as blanks.
+    """Return the sum of the bytes, those of the checksum itself taken as blanks.
 
     The lower half of an adler32 that starts at zero is the plain sum modulo 65521: exact for 512 bytes of ASCII,
     and for 256 of any others.
@@ -342,12 +340,12 @@ def _checksum(block: bytes, own: bytes) -> int:
 
 @lru_cache(16)
 def _is_executable(mode: bytes) -> bool:
-    """Remembered, since a tar has a handful of modes, and every member has one."""
+    """Return whether the mode is executable; remembered, since a tar has a handful of modes."""
     return _number(mode, "mode") & 0o100 != 0
 
 
 def _number(field: bytes, what: str) -> int:
-    """Octal digits, or base-256 where the first bit says so."""
+    """Parse octal digits, or base-256 where the first bit says so."""
     if field[-1] in b" \0" and field[:-1].isdigit():
         digits = field[:-1]
     elif field[0] & 0x80:

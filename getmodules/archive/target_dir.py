@@ -1,4 +1,4 @@
-"""The system calls that make things below one staging directory, and nothing outside of it.
+"""Make files, directories and links below one staging directory, and nothing outside of it.
 
 The directory is private, empty at the start, and filled by one writer only. Links are made last, so that while
 files and directories are being made no component of a path can be one: paths of several components below
@@ -23,25 +23,25 @@ from getmodules.util.redact import printable
 DIRECTORY_MODE = 0o755
 _FILE_MODES = (0o644, 0o755)
 _READ_BYTES = 256 << 10
-#: What this process has open. Windows has no such thing.
+#: The descriptors of this process. Windows has no such directory.
 _OPEN = "/dev/fd"
-#: What a name is that no file of this system can have.
+#: Errors for a name that no file of this system can have.
 _NO_NAME = frozenset({errno.ENAMETOOLONG, errno.EILSEQ})
 
 
-class Ground:
+class TargetDirectory:
     """One staging directory: a descriptor, or a path where the platform has no calls below a descriptor."""
 
     def __init__(self, root: int | Path) -> None:
         self._dir_fd = root if isinstance(root, int) else None
         self._prefix = "" if isinstance(root, int) else f"{root}{os.sep}"
-        # Whether what is made with a mode comes out with it is found out once for each mode: umask, setgid
+        # Whether a new file gets the mode that was asked for is found out once for each mode: umask, setgid
         # directories and default ACLs are the same everywhere below one directory.
         self._needs_chmod: dict[int, bool] = {}
         self._directory_needs_chmod: bool | None = None
 
     def create_file(self, path: str, descriptors: list[int], *, executable: bool) -> None:
-        """A file that is written piece by piece: its descriptor joins ``descriptors``, which the caller closes."""
+        """Create a file to be written in pieces: append its descriptor to ``descriptors``, which the caller closes."""
         mode = _FILE_MODES[executable]
         try:
             descriptors.append(os.open(self._prefix + path, os.O_WRONLY | NEW, mode, dir_fd=self._dir_fd))
@@ -56,7 +56,7 @@ class Ground:
             raise
 
     def write_file(self, path: str, data: bytes, executable: bool) -> None:
-        """A whole small file in three system calls: this is where the time of most packages goes."""
+        """Write a small file in three system calls: most packages spend their time here."""
         mode = _FILE_MODES[executable]
         descriptor = None
         try:
@@ -79,9 +79,9 @@ class Ground:
             raise
 
     def _close_lost(self, path: str, known: Collection[int]) -> None:
-        """An interrupt may come when a file is open already, and nobody has its descriptor yet.
+        """Close the descriptor that an interrupt lost, which came between opening the file and storing the number.
 
-        The file is our own and private: whatever has it open, besides ``known``, is what got lost.
+        The file is our own and private: any descriptor of it, besides ``known``, is the lost one.
         """
         with suppress(OSError):
             lost = os.stat(self._prefix + path, dir_fd=self._dir_fd, follow_symlinks=False)
@@ -119,7 +119,7 @@ class Ground:
             raise _unwritable(path) from None
 
     def read_back(self, path: str) -> Iterator[bytes]:
-        """The bytes of a file that was made here."""
+        """Yield the bytes of a file that was made here."""
         try:
             descriptor = os.open(self._prefix + path, READ_NO_LINK, dir_fd=self._dir_fd)
             try:

@@ -1,4 +1,4 @@
-"""Schemes that turn a list of names and content digests into one string, as the Go world writes them."""
+"""Hash a list of names and content digests into one string, as Go's dirhash does."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Named = tuple[str, bytes]
 
 
 def h1(files: Iterable[Named]) -> str:
-    """base64 of sha256 over ``<hex sha256>  <name>`` lines, sorted by the bytes of the names."""
+    """Return base64 of sha256 over ``<hex sha256>  <name>`` lines, sorted by the bytes of the names."""
     named = sorted(files)
     if not all(name.isascii() for name, _ in named):
-        named.sort(key=lambda file: os.fsencode(file[0]))  # bytes that are no UTF-8 come elsewhere in this order
+        named.sort(key=lambda file: os.fsencode(file[0]))  # bytes that are not UTF-8 come elsewhere in this order
     text = os.fsencode("".join([f"{digest.hex()}  {name}\n" for name, digest in named]))
     if text.count(b"\n") != len(named):
         raise ContentError("h1 is not defined for a name with a newline")
@@ -39,5 +39,5 @@ def tree_scheme(name: str) -> Callable[[Iterable[Named]], str]:
 
 
 def link_to_directory_digest(target: str) -> bytes:
-    """What a link to a directory counts as: our one extension of h1, for monorepos that have such links."""
+    """Return the digest for a link to a directory: our one extension of h1, for monorepos with such links."""
     return hashlib.sha256(b"\0link\0" + os.fsencode(target)).digest()

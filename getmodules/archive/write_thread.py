@@ -1,4 +1,4 @@
-"""The archive writer's second thread, and when a write goes to it."""
+"""Run the archive writer's writes in a second thread where that is faster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TIMED: Final = 8
 
 
 class WriteThread(Worker):
-    """Writes chunks of large files, and small files where the file system is slow.
+    """Write chunks of large files, and small files where the file system is slow.
 
     Handing over a small file costs about as much as writing it into memory. So the first ones are written by the
     caller and timed, and only a file system that is measured to be slow has the others written in the thread.

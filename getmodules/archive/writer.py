@@ -1,12 +1,8 @@
-"""The only code that writes members.
+"""Write members into trees: the only code that does.
 
-Whatever brought a package, its members come through here, one after the other: each name is admitted or
+All members of all packages are written here, one after the other: each name is admitted or
 refused, each byte counted and hashed, each file created below a directory descriptor. What is written is
 exactly what the returned trees say.
-
-One file on its way to disk, hashed as it is written.
-
-What is being written into one outlet: its limits, its entries, and the links that wait for the end.
 """
 
 from __future__ import annotations
@@ -23,8 +19,8 @@ from getmodules.api.model import Entry, Kind, Member, MemberPath, Members, Tree,
 from getmodules.api.ports import Context
 from getmodules.archive.links import LinkWalk
 from getmodules.archive.names import NameBook, member_path
-from getmodules.archive.selection import Outlet, Selection
-from getmodules.archive.target_dir import Ground
+from getmodules.archive.selection import Output, Selection
+from getmodules.archive.target_dir import TargetDirectory
 from getmodules.archive.tree_hash import h1, link_to_directory_digest
 from getmodules.archive.write_thread import LARGE_BYTES, WriteThread
 from getmodules.errors import CorruptArchiveError, LimitExceededError, PluginContractError, UnsafeContentError
@@ -36,7 +32,7 @@ from getmodules.util.redact import printable
 
 
 class FileSink:
-    """The same bytes into every descriptor, and through sha256 once. It owns the descriptors."""
+    """Write the same bytes into every descriptor, and hash them once. The sink owns the descriptors."""
 
     __slots__ = ("_descriptors", "_hash", "_path")
 
@@ -45,7 +41,7 @@ class FileSink:
         self._descriptors = descriptors
         self._hash = hashlib.sha256()
 
-    def put(self, chunk: bytes) -> None:
+    def write(self, chunk: bytes) -> None:
         self._hash.update(chunk)
         try:
             for descriptor in self._descriptors:
@@ -54,7 +50,7 @@ class FileSink:
             raise install_error(error, f"cannot write {printable(self._path)!r}") from error
 
     def share(self, source: int) -> bool:
-        """Let every file share the blocks of ``source``. ``False``: not possible here, and nothing happened."""
+        """Let every file share the blocks of ``source``. Return ``False`` where that is not possible."""
         try:
             if all(share_blocks(source, descriptor) for descriptor in self._descriptors):
                 return True
@@ -65,14 +61,14 @@ class FileSink:
             raise install_error(error, f"cannot write {printable(self._path)!r}") from error
 
     def hash(self, chunk: bytes) -> None:
-        """Hash what is in the files already."""
+        """Hash bytes that are in the files already."""
         self._hash.update(chunk)
 
     def digest(self) -> bytes:
         return self._hash.digest()
 
     def close(self) -> None:
-        """Close all descriptors, and report what only closing reveals (NFS, quotas)."""
+        """Close all descriptors, and raise what only closing reveals (NFS, quotas)."""
         failed: OSError | None = None
         for descriptor in self._descriptors:
             try:
@@ -87,16 +83,16 @@ class FileSink:
 _FILE_FLAGS = Kind.FILE
 
 
-class Place:
-    """One outlet with everything known about it.
+class TreeBuilder:
+    """Build the tree of one output: its limits, its entries, and the links that are made at the end.
 
-    Limits are counted for each outlet on its own: what one ``get`` of it would allow must not depend on what
+    Limits are counted for each output on its own: what one ``get`` of it would allow must not depend on what
     else is installed from the same package in the same run.
     """
 
-    def __init__(self, outlet: Outlet, context: Context, packed_bytes: int | None) -> None:
-        self.selection = Selection(outlet.subdir)
-        self.ground = Ground(outlet.root)
+    def __init__(self, output: Output, context: Context, packed_bytes: int | None) -> None:
+        self.selection = Selection(output.subdir)
+        self.target = TargetDirectory(output.root)
         self.entries: dict[str, Entry] = {}
         self._context = context
         self._limits = limits = context.limits
@@ -105,7 +101,7 @@ class Place:
         self._bytes = 0
         self._entry_count = 0
         # Shorter names than this cannot be too long, however many bytes their characters take, nor too deep.
-        self._surely_short = min(limits.path_bytes // 4, 2 * limits.depth)
+        self._short_path = min(limits.path_bytes // 4, 2 * limits.depth)
         ratio_bytes = limits.total_bytes
         if packed_bytes is not None:
             ratio_bytes = max(RATIO_FREE_BYTES, packed_bytes * limits.ratio)
@@ -137,7 +133,7 @@ class Place:
     # ------------------------------------------------------------------------------------------- making
 
     def make_directory(self, path: str) -> None:
-        """``path`` and what it lies in, as far as they are not there yet."""
+        """Make ``path`` and the directories that it lies in, as far as they do not exist yet."""
         missing = []
         while path and path not in self.entries:
             missing.append(path)
@@ -145,34 +141,34 @@ class Place:
         for directory in reversed(missing):
             self._entry_count += 1
             self._check_entry(directory)
-            self.ground.make_directory(directory)
+            self.target.make_directory(directory)
             self.entries[directory] = Entry(MemberPath(directory), Kind.DIRECTORY, 0, False, None)
 
     def create_file(self, path: str, descriptors: list[int], *, executable: bool) -> None:
-        self._make_room(path)
-        self.ground.create_file(path, descriptors, executable=executable)
+        self._add_entry(path)
+        self.target.create_file(path, descriptors, executable=executable)
 
     def write_file(self, path: MemberPath, data: bytes, digest: bytes, executable: bool, thread: WriteThread) -> None:
-        """A small file, in one go: now or soon, into directories that are there already."""
+        """Write a small file at once, now or soon; its directories are made now."""
         size = len(data)
         self._bytes += size
         if self._bytes > self._most_bytes:
             raise self._too_many_bytes()
-        self._make_room(path)
-        thread.write_small(partial(self.ground.write_file, path, data, executable), size)
+        self._add_entry(path)
+        thread.write_small(partial(self.target.write_file, path, data, executable), size)
         self.entries[path] = new_tuple(Entry, (path, _FILE_FLAGS, size, executable, digest, ""))
 
-    def _make_room(self, path: str) -> None:
+    def _add_entry(self, path: str) -> None:
         parent = path.rpartition("/")[0]
         if parent and parent not in self.entries:
             self.make_directory(parent)
         self._entry_count += 1
-        if self._entry_count > self._most_entries or len(path) > self._surely_short:
+        if self._entry_count > self._most_entries or len(path) > self._short_path:
             self._check_entry(path)
 
-    def keep_link(self, path: str, target: str) -> None:
-        """Remember a link: it is made when everything that it could lead to is there."""
-        self._make_room(path)
+    def add_link(self, path: str, target: str) -> None:
+        """Remember a link: it is made when everything that it could lead to exists."""
+        self._add_entry(path)
         length = len(target.encode("utf-8", "surrogatepass"))
         if length > self._limits.path_bytes:
             raise self._limits.exceeded("path_bytes", f"the target of the link {printable(path)!r}")
@@ -194,18 +190,18 @@ class Place:
         ends = {path: walk.follow(path) for path in self._links}
         for path, target in self._links.items():
             end = self.entries.get(ends[path])
-            self.ground.make_link(path, target, to_directory=end is None or end.kind is Kind.DIRECTORY)
+            self.target.make_link(path, target, to_directory=end is None or end.kind is Kind.DIRECTORY)
             digest = end.sha256 if end is not None else None
             if digest is None:
                 digest = link_to_directory_digest(target)
             self.entries[path] = Entry(MemberPath(path), Kind.SYMLINK, 0, False, digest, target)
 
 
-__all__ = ["Outlet", "write_members"]
+__all__ = ["Output", "write_members"]
 
 #: The members of an enumeration are slow to get at.
 _FILE, _DIRECTORY, _SYMLINK = Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK
-#: Members between two looks at the clock.
+#: Members between two checks of the deadline.
 _STEPS = 16
 #: Bytes between two reports of progress.
 _REPORTED_BYTES = 1 << 20
@@ -214,14 +210,14 @@ SHARED_BYTES = 64 << 10
 
 
 def write_members(
-    members: Members, outlets: Sequence[Outlet], context: Context, *, packed_bytes: int | None = None
+    members: Members, outputs: Sequence[Output], context: Context, *, packed_bytes: int | None = None
 ) -> tuple[Tree, ...]:
-    """Write ``members`` into all ``outlets`` in one pass; the trees are in the order of the outlets.
+    """Write ``members`` into all ``outputs`` in one pass; the trees are in the order of the outputs.
 
     ``packed_bytes`` is the size of the archive that they come from, for the limit on the ratio. On any
-    exception the outlets hold an unfinished tree: throw them away. ``members`` is closed in any case.
+    exception the outputs hold an unfinished tree: throw them away. ``members`` is closed in any case.
     """
-    writer = _Writer(members, outlets, context, packed_bytes)
+    writer = _Writer(members, outputs, context, packed_bytes)
     try:
         writer.write(members.items)
         return writer.finish()
@@ -233,20 +229,20 @@ def write_members(
 
 
 class _Writer:
-    def __init__(self, members: Members, outlets: Sequence[Outlet], context: Context, packed_bytes: int | None) -> None:
+    def __init__(self, members: Members, outputs: Sequence[Output], context: Context, packed_bytes: int | None) -> None:
         self._context = context
         self._limits = context.limits
         self._book = NameBook(context.limits, strict=members.strict)
-        self._places = [Place(outlet, context, packed_bytes) for outlet in outlets]
-        whole = len(outlets) == 1 and not outlets[0].subdir
-        #: The only place, where all of the package goes into it: most runs, and nothing to choose.
-        self._whole = self._places[0] if whole else None
-        self._globs = [place for place in self._places if place.selection.is_glob]
-        #: With fifty subdirectories of one package, most have no say in where a member goes.
-        self._by_subdir: dict[str, list[Place]] = {}
-        for place in self._places:
-            if not place.selection.is_glob:
-                self._by_subdir.setdefault(place.selection.subdir, []).append(place)
+        self._builders = [TreeBuilder(output, context, packed_bytes) for output in outputs]
+        whole = len(outputs) == 1 and not outputs[0].subdir
+        #: The only builder, if the whole package goes into it: most runs, with nothing to select.
+        self._whole = self._builders[0] if whole else None
+        self._globs = [builder for builder in self._builders if builder.selection.is_glob]
+        #: Builders by subdirectory: with fifty of one package, most are never asked about a member.
+        self._by_subdir: dict[str, list[TreeBuilder]] = {}
+        for builder in self._builders:
+            if not builder.selection.is_glob:
+                self._by_subdir.setdefault(builder.selection.subdir, []).append(builder)
         self._can_share = True
         self._thread = WriteThread()
         self._unreported = 0
@@ -255,7 +251,7 @@ class _Writer:
         for number, member in enumerate(items):
             if not number % _STEPS:
                 self._context.checkpoint()
-            # Taken apart once, here: with a hundred thousand members, every look into one counts.
+            # Unpacked once, here: with a hundred thousand members, every attribute access counts.
             values: tuple[Any, ...] = member
             name, kind, size, executable, opener, target = values
             if (
@@ -285,18 +281,18 @@ class _Writer:
             else:
                 self._make(member, path, wanted)
 
-    def _make(self, member: Member, path: MemberPath, wanted: list[tuple[Place, MemberPath]]) -> None:
-        """What has no content of its own."""
+    def _make(self, member: Member, path: MemberPath, wanted: list[tuple[TreeBuilder, MemberPath]]) -> None:
+        """Make a member without content: a directory, a link, or a copy for a hard link."""
         kind, target = member.kind, member.target
         if kind is Kind.SYMLINK:
             self._book.charge(len(target))
-        for place, relative in wanted:
+        for builder, relative in wanted:
             if kind is Kind.DIRECTORY:
-                place.make_directory(relative)
+                builder.make_directory(relative)
             elif kind is Kind.SYMLINK:
-                place.keep_link(relative, target)
+                builder.add_link(relative, target)
             elif kind is Kind.HARDLINK:
-                self._copy(member, place, relative)
+                self._copy(member, builder, relative)
             else:
                 raise UnsafeContentError(
                     f"{printable(path)!r} in the package is a device, a pipe or a socket", part="special-file"
@@ -307,27 +303,27 @@ class _Writer:
 
     def finish(self) -> tuple[Tree, ...]:
         self._thread.wait()
-        for place in self._places:
-            place.selection.finish(self._book.directories())
-        trees = tuple(place.finish() for place in self._places)
+        for builder in self._builders:
+            builder.selection.finish(self._book.directories())
+        trees = tuple(builder.finish() for builder in self._builders)
         self._report()
         for count, first in self._book.notices.values():
             self._context.notice(first if count == 1 else f"{first} ({count:,} such names)")
         return trees
 
-    def _wanted(self, path: MemberPath, directory: bool, link: str) -> list[tuple[Place, MemberPath]]:
+    def _wanted(self, path: MemberPath, directory: bool, link: str) -> list[tuple[TreeBuilder, MemberPath]]:
         wanted = []
-        for place in self._concerned(path):
-            selection = place.selection
+        for builder in self._builders_of(path):
+            selection = builder.selection
             if selection.subdir:
                 selection.offer(path, directory=directory, link=link)
             relative = selection.relative(path)
             if relative:
-                wanted.append((place, relative))
+                wanted.append((builder, relative))
         return wanted
 
-    def _concerned(self, path: str) -> Iterator[Place]:
-        """The places of which ``path`` may be a member, or the directory itself."""
+    def _builders_of(self, path: str) -> Iterator[TreeBuilder]:
+        """Yield the builders whose directory ``path`` may be, or may lie in."""
         yield from self._globs
         known = self._by_subdir
         yield from known.get("", ())
@@ -341,14 +337,14 @@ class _Writer:
     # -------------------------------------------------------------------------------------------- files
 
     def _write_whole(
-        self, data: bytes, announced: int | None, executable: bool, wanted: list[tuple[Place, MemberPath]]
+        self, data: bytes, announced: int | None, executable: bool, wanted: list[tuple[TreeBuilder, MemberPath]]
     ) -> None:
         size = len(data)
         if size != announced and (announced is not None or size > self._limits.file_bytes):
             raise self._wrong_size(wanted[0][1], size, announced)
         digest = sha256(data).digest()
-        for place, path in wanted:
-            place.write_file(path, data, digest, executable, self._thread)
+        for builder, path in wanted:
+            builder.write_file(path, data, digest, executable, self._thread)
         self._unreported += size
         if self._unreported >= _REPORTED_BYTES:
             self._report()
@@ -359,28 +355,30 @@ class _Writer:
         announced: int | None,
         executable: bool,
         path: MemberPath,
-        wanted: list[tuple[Place, MemberPath]],
+        wanted: list[tuple[TreeBuilder, MemberPath]],
     ) -> None:
         descriptors: list[int] = []
         sink = FileSink(path, descriptors)
         try:
-            for place, relative in wanted:
-                place.create_file(relative, descriptors, executable=executable)
+            for builder, relative in wanted:
+                builder.create_file(relative, descriptors, executable=executable)
             size = self._share(content, sink, wanted)
             if size is None:
-                size = self._pour(content, announced, path, sink, [place for place, _ in wanted])
+                size = self._write_chunks(content, announced, path, sink, [builder for builder, _ in wanted])
         finally:
             sink.close()
         if announced is not None and size != announced:
             raise self._wrong_size(path, size, announced)
         digest = sink.digest()
-        for place, relative in wanted:
-            place.entries[relative] = Entry(relative, _FILE, size, executable, digest)
+        for builder, relative in wanted:
+            builder.entries[relative] = Entry(relative, _FILE, size, executable, digest)
 
-    def _share(self, content: Iterable[bytes], sink: FileSink, wanted: list[tuple[Place, MemberPath]]) -> int | None:
-        """Share the blocks of a file on this machine, where the file system can: its size, or ``None``.
+    def _share(
+        self, content: Iterable[bytes], sink: FileSink, wanted: list[tuple[TreeBuilder, MemberPath]]
+    ) -> int | None:
+        """Share the blocks of a file on this machine, where the file system can. Return its size, or ``None``.
 
-        What is hashed then is our twin: the original may change as it likes.
+        The copy is hashed then: the original may change as it likes.
         """
         if type(content) is not LocalFile or content.size < SHARED_BYTES or not self._can_share:
             return None
@@ -388,9 +386,9 @@ class _Writer:
             self._can_share = sink.share(source)
         if not self._can_share:
             return None
-        place, relative = wanted[0]
+        builder, relative = wanted[0]
         size = 0
-        for chunk in place.ground.read_back(relative):
+        for chunk in builder.target.read_back(relative):
             size += len(chunk)
             if size > content.size:
                 break
@@ -402,8 +400,13 @@ class _Writer:
             raise content.changed()
         return size
 
-    def _pour(
-        self, content: Iterable[bytes], announced: int | None, path: MemberPath, sink: FileSink, places: list[Place]
+    def _write_chunks(
+        self,
+        content: Iterable[bytes],
+        announced: int | None,
+        path: MemberPath,
+        sink: FileSink,
+        builders: list[TreeBuilder],
     ) -> int:
         most = self._limits.file_bytes if announced is None else announced
         size = 0
@@ -416,12 +419,12 @@ class _Writer:
                 if size > most:
                     # Judged before it is written: nothing that was not announced or allowed reaches the disk.
                     raise self._wrong_size(path, size, announced)
-                for place in places:
-                    place.count_bytes(length)
+                for builder in builders:
+                    builder.count_bytes(length)
                 if size > LARGE_BYTES:
-                    self._thread.give(partial(sink.put, chunk), length)
+                    self._thread.give(partial(sink.write, chunk), length)
                 else:
-                    sink.put(chunk)
+                    sink.write(chunk)
                 self._advance(length)
             if size > LARGE_BYTES:
                 self._thread.wait()
@@ -442,10 +445,10 @@ class _Writer:
 
     # -------------------------------------------------------------------------------------------- hardlinks
 
-    def _copy(self, member: Member, place: Place, relative: MemberPath) -> None:
+    def _copy(self, member: Member, builder: TreeBuilder, relative: MemberPath) -> None:
         original = member_path(member.target)
-        inside = place.selection.relative(original)
-        source = place.entries.get(inside) if inside else None
+        inside = builder.selection.relative(original)
+        source = builder.entries.get(inside) if inside else None
         if inside is None and original in self._book:
             raise self._no_hardlink(
                 member,
@@ -454,18 +457,18 @@ class _Writer:
             )
         if source is None or source.kind is not Kind.FILE:
             raise self._no_hardlink(member, "that is no earlier file of the package", None)
-        place.count_bytes(source.size)
+        builder.count_bytes(source.size)
         self._thread.wait()
         descriptors: list[int] = []
         copy = FileSink(relative, descriptors)
         try:
-            place.create_file(relative, descriptors, executable=source.executable)
-            for chunk in place.ground.read_back(source.path):
-                copy.put(chunk)
+            builder.create_file(relative, descriptors, executable=source.executable)
+            for chunk in builder.target.read_back(source.path):
+                copy.write(chunk)
                 self._advance(len(chunk))
         finally:
             copy.close()
-        place.entries[relative] = source._replace(path=relative)
+        builder.entries[relative] = source._replace(path=relative)
 
     def _no_hardlink(self, member: Member, what: str, hint: str | None) -> UnsafeContentError:
         return UnsafeContentError(
@@ -489,7 +492,7 @@ class _Writer:
 
 
 def _not_allowed(member: Member) -> PluginContractError:
-    """Types are no promise where a plugin made the value, and all that the writer does relies on them."""
+    """Return the error for wrong types: a plugin may have made the value, and the writer relies on them."""
     name, kind, size, executable, _, target = member
     shown = printable(f"name={name!r} kind={kind!r} size={size!r} executable={executable!r} target={target!r}")
     return PluginContractError(f"a member has values that are not allowed: {shown}")

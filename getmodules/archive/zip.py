@@ -1,14 +1,10 @@
-"""Zip files, read so that there is one way to read them.
+"""Read zip files strictly: any that two readers could read differently is refused.
 
-The central directory says what there is; the local headers must say the same; and headers, data and data
-descriptors must fill the file from its first byte to the directory without overlap and without gap. What an
-entry brings must have the announced size and checksum.
-
-The central directory of a zip file: where it is, and what it says.
-
-A zip file is read from its end, and everything here makes sure that there is only one way to do so: one end
-record, whose comment reaches the end of the file; a zip64 record that agrees with it; a directory that ends
-where they begin and has as many entries as they say.
+A zip file is read from its end, and there must be one way to do so: one end record, whose comment reaches the
+end of the file; a zip64 record that agrees with it; a central directory that ends where they begin and has as
+many entries as they say. The local headers must agree with the directory; and headers, data and data descriptors
+must fill the file from its first byte to the directory without overlap and without gap. The data of an entry
+must have the announced size and checksum.
 """
 
 from __future__ import annotations
@@ -26,7 +22,7 @@ from getmodules.api.model import Archive, Kind, Member, new_tuple
 from getmodules.api.ports import Context
 from getmodules.archive.codecs import PIECE_BYTES, Codec, codec, decode_one, decode_whole, fast_zlib
 from getmodules.archive.names import decode_name
-from getmodules.archive.source import HEAD_BYTES, Window, ambiguous, corrupt, not_this, opened, unsupported
+from getmodules.archive.source import HEAD_BYTES, Window, ambiguous, corrupt, opened, unexpected_format, unsupported
 from getmodules.errors import CorruptArchiveError, UnsafeContentError, UnsupportedContentError
 from getmodules.util.redact import printable
 
@@ -68,11 +64,11 @@ class ZipEntry(NamedTuple):
 
 
 class Directory:
-    """The raw directory; its entries are made on demand, in the order of their data in the file."""
+    """The central directory; its entries are made on demand, in the order of their data in the file."""
 
     def __init__(self, raw: bytes, count: int, offset: int) -> None:
         self._raw = raw
-        #: Where the directory begins, and so where the data of the last entry must end.
+        #: The start of the directory, where the data of the last entry must end.
         self.offset = offset
         positions = array("L")
         starts = array("Q")
@@ -131,7 +127,7 @@ def read_directory(window: Window) -> Directory:
 
 
 def _find_end(window: Window, tail: bytes) -> int:
-    """Where in ``tail`` the end record is."""
+    """Return the position of the end record in ``tail``."""
     ends = []
     at = tail.rfind(_END_MAGIC)
     last = at
@@ -145,7 +141,7 @@ def _find_end(window: Window, tail: bytes) -> int:
                 raise ambiguous("something follows the end of the zip")
             raise corrupt("the zip is cut off in its comment")
         head = window.read(0, HEAD_BYTES)
-        raise not_this("zip", head, "it has no end record; it may be cut off")
+        raise unexpected_format("zip", head, "it has no end record; it may be cut off")
     if len(ends) > 1 or ends[0] != last:
         raise ambiguous("the zip has two end records")
     return ends[0]
@@ -158,7 +154,7 @@ def _comment_length(tail: bytes, at: int) -> int:
 def _read_end64(
     window: Window, locator: int, said: tuple[int, int, int, int, int, int]
 ) -> tuple[int, int, int, int, int]:
-    """Where the zip64 record begins, and what it says, if it does not contradict ``said``."""
+    """Return the start of the zip64 record and its numbers, which must not contradict ``said``."""
     _, disk, at, disks = _LOCATOR.unpack(window.read(locator, _LOCATOR.size))
     if disk or disks != 1:
         raise unsupported("this zip is one part of a split archive")
@@ -200,7 +196,7 @@ def _parse(raw: bytes, at: int) -> ZipEntry:
 
 
 def _widen(raw_name: bytes, extra: bytes, values: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
-    """Packed size, size, offset and disk with what a zip64 field says about those that are too large."""
+    """Return packed size, size, offset and disk, those that are too large taken from the zip64 field."""
     size, packed, offset, disk = values
     fields = extra_fields(extra, ZIP64_EXTRA)
     if not fields:
@@ -225,12 +221,12 @@ def _widen(raw_name: bytes, extra: bytes, values: tuple[int, int, int, int]) -> 
 
 
 def _repeats(field: bytes, values: list[int]) -> bool:
-    """Whether a zip64 field that has more than was needed says nothing new."""
+    """Return whether a zip64 field that has more than was needed says nothing new."""
     return b"".join(value.to_bytes(8, "little") for value in values).startswith(field)
 
 
 def extra_fields(extra: bytes, wanted: int) -> list[bytes]:
-    """The bodies of the fields with the number ``wanted``. A few odd bytes at the end are padding."""
+    """Return the bodies of the fields with the number ``wanted``. A few odd bytes at the end are padding."""
     found = []
     at = 0
     while at + 4 <= len(extra):
@@ -263,7 +259,7 @@ def _name(raw: bytes, extra: bytes, host: int, flags: int) -> str:
 
 
 def unicode_path(raw_name: bytes, extra: bytes) -> str | None:
-    """The name that Info-ZIP's Unicode path field brings, if there is one."""
+    """Return the name in Info-ZIP's Unicode path field, if there is one."""
     if b"up" not in extra:
         return None
     fields = extra_fields(extra, _UNICODE_PATH_EXTRA)
@@ -300,12 +296,12 @@ _SMALL_PACKED, _SMALL = 256 << 10, 1 << 20
 _FILE, _DIRECTORY, _SYMLINK, _SPECIAL = Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK, Kind.SPECIAL
 _TYPE_BITS, _DIRECTORY_TYPE, _OWNER_RUNS = 0o170000, stat.S_IFDIR, stat.S_IXUSR
 _DOS_MODES = {0: 0, _DOS_DIRECTORY: _DIRECTORY_TYPE}
-#: What the mode says that an entry is; without a type in it, all that is left to go by is the name.
+#: Kinds by the type in the mode; where that has none, only the name tells.
 _KINDS = {stat.S_IFREG: _FILE, _DIRECTORY_TYPE: _DIRECTORY, stat.S_IFLNK: _SYMLINK, 0: None}
 
 
 def read_zip(archive: Archive, context: Context) -> Iterator[Member]:
-    """The members of a zip in the order of their data; read to the end, it is verified as a whole."""
+    """Yield the members of a zip in the order of their data; read to the end, it is verified as a whole."""
     with opened(archive) as file:
         window = Window(file, archive.size)
         yield from _Reader(window, read_directory(window), context.limits).members()
@@ -335,7 +331,7 @@ class _Reader:
     # ------------------------------------------------------------------------------------------ the layout
 
     def _check_gap(self, previous: ZipEntry | None, end: int, start: int) -> None:
-        """Between the end of ``previous`` and what comes at ``start``: its descriptor, or nothing."""
+        """Check that between the end of ``previous`` and ``start`` there is its descriptor, or nothing."""
         if start < end:
             raise ambiguous("entries of the zip overlap")
         if previous is not None and previous.flags & _DESCRIPTOR:
@@ -359,7 +355,7 @@ class _Reader:
         return False
 
     def _check_local_header(self, entry: ZipEntry) -> int:
-        """Compare the local header with the directory; where the data begins."""
+        """Compare the local header with the directory; return the offset of the data."""
         name_length = len(entry.raw_name)
         header = self._window.bytes_at(entry.offset, _LOCAL.size + name_length)
         numbers: tuple[bytes, int, int, int, int, int, int, int] = _LOCAL.unpack_from(header)
@@ -408,7 +404,7 @@ class _Reader:
     # ------------------------------------------------------------------------------------------ the members
 
     def _member(self, entry: ZipEntry, data_at: int) -> Member:
-        # Taken apart once: fetching them one by one is what would take the time here.
+        # Unpacked once: attribute by attribute would take most of the time here.
         name, raw_name, host, flags, method, _, packed, size, attributes, _, _ = entry
         mode = attributes >> 16 if host in UNIX_HOSTS else _DOS_MODES[attributes & _DOS_DIRECTORY]
         kind = _KINDS.get(mode & _TYPE_BITS, _SPECIAL)
@@ -424,7 +420,7 @@ class _Reader:
         return Member(name, kind)
 
     def _directory_member(self, entry: ZipEntry, kind: Kind | None) -> Member:
-        # Many tools give directories the mode of a file; the slash is what all readers go by.
+        # Many tools give directories the mode of a file; all readers decide by the slash.
         if not entry.raw_name.endswith(b"/") or kind not in (None, _FILE, _DIRECTORY):
             raise ambiguous(f"{printable(entry.name)!r} in the zip is a directory for some readers only")
         if entry.size:

@@ -1,1 +1,1 @@
-"""The cache between runs: blobs by digest, records, locks, and what one run sees of them."""
+"""The cache between runs: blobs by digest, records, working directories, and locks."""

@@ -1,4 +1,4 @@
-"""Bytes by their digest: hashed each time before they are used, from the descriptor that is used."""
+"""Keep blobs by their digest; each is hashed again before it is used, from the descriptor that is used."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from getmodules.api.model import FEW_BYTES
-from getmodules.cache.location import listing, put
-from getmodules.files.locking import Lock, try_lock
+from getmodules.cache.location import listing, move_into_cache
+from getmodules.files.locking import FileLock, try_lock
 from getmodules.files.opening import READ_NO_LINK, directory_of
 from getmodules.util.digest import STRONG, Digest
 from getmodules.util.values import field, valueclass
@@ -23,7 +23,7 @@ _log = logging.getLogger("getmodules")
 
 @valueclass
 class Held:
-    """A verified blob. As long as ``descriptor`` is open, nobody prunes it."""
+    """A verified blob. As long as ``descriptor`` is open, it is not pruned."""
 
     path: Path
     descriptor: int
@@ -35,14 +35,14 @@ class Held:
 class Blobs:
     def __init__(self, root: Path) -> None:
         self._root = root
-        #: Those that were not what they are called, when they were opened.
+        #: Blobs that did not have their digest when they were opened.
         self.damaged: list[Digest] = []
 
     def path(self, digest: Digest) -> Path:
         return self._root / _name(digest)
 
     def open(self, digest: Digest, algorithms: Iterable[str] = ()) -> Held | None:
-        """The blob if it is there, and is what it is called. A damaged one is dropped.
+        """Return the blob if it is there, with this digest. A damaged one is dropped.
 
         Its digests by ``algorithms`` are found out on the way. The caller closes the descriptor.
         """
@@ -70,12 +70,12 @@ class Blobs:
         if digests[digest.algorithm] != digest:
             self._drop(descriptor, digest, "damaged")
             return None
-        with suppress(OSError):  # so that what is used is pruned last; a read-only store has no such order
+        with suppress(OSError):  # so that what is used is pruned last; a read-only cache has no such order
             os.utime(descriptor)
         return Held(path=self.path(digest), descriptor=descriptor, size=size, digests=digests, content=content)
 
     def _drop(self, descriptor: int, digest: Digest, reason: str) -> None:
-        """Removed, unless another process has replaced it with a better one meanwhile; it is not used either way."""
+        """Remove a damaged blob, unless another process has replaced it meanwhile; it is not used either way."""
         self.damaged.append(digest)
         became = "was dropped"
         try:
@@ -100,8 +100,8 @@ class Blobs:
         return None
 
     def keep(self, fresh: Path, digest: Digest) -> Path:
-        """Take in a file of the store that was hashed while it was written. Raises ``OSError``."""
-        return put(self._root, _name(digest), fresh)
+        """Add a file in the cache that was hashed while it was written. Raises ``OSError``."""
+        return move_into_cache(self._root, _name(digest), fresh)
 
     def all(self) -> Iterator[Digest]:
         for algorithm in STRONG:
@@ -115,7 +115,7 @@ class Blobs:
 
 def _shared(descriptor: int) -> bool:
     try:
-        return try_lock(descriptor, shared=True) is not Lock.BUSY
+        return try_lock(descriptor, shared=True) is not FileLock.BUSY
     except OSError:
         return False
 
@@ -125,9 +125,9 @@ def _name(digest: Digest) -> str:
 
 
 def _hashed(descriptor: int, algorithms: Iterable[str]) -> tuple[bytes | None, int, dict[str, Digest]]:
-    """With the bytes themselves, where they are few: then they need not be read again."""
+    """Hash a blob; return its bytes as well where they are few, so that they need not be read again."""
     hashers = {name: hashlib.new(name) for name in algorithms}
-    # A little more than there is: room for a megabyte takes longer to get than a small blob to read.
+    # A little more than there is: allocating a megabyte takes longer than reading a small blob.
     head = os.read(descriptor, min(os.fstat(descriptor).st_size + 1, FEW_BYTES))
     chunk, size = head, 0
     while chunk:

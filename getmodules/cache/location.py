@@ -1,6 +1,7 @@
-"""Where the store is, and whether it may be used: ours alone, of a layout that we know, writable or not.
+"""Find, check and open the cache's directory, and make files and folders in it.
 
-Putting things into the store: each directory on the way is ours alone, made where it is missing, and no link.
+A cache is used only if it is ours alone and of a layout that we know; it may be read-only. Each folder on the way to
+something in it is made where it is missing, for us alone, and is never a link.
 """
 
 from __future__ import annotations
@@ -21,22 +22,22 @@ from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
 
 
-def put(root: Path, name: str, fresh: Path) -> Path:
-    """``fresh``, a file of the store, is from now on what ``name`` is there. Raises ``OSError``."""
+def move_into_cache(root: Path, name: str, fresh: Path) -> Path:
+    """Rename ``fresh``, a file in the cache, to ``name`` there. Raises ``OSError``."""
     parents, last = split(name)
     with directory_below(root, parents, make=True) as (prefix, directory):
         os.replace(fresh, f"{prefix}{last}", dst_dir_fd=directory)
     return root / name
 
 
-def room(root: Path, name: str) -> Path:
-    """The directory ``name`` of the store. Raises ``OSError``."""
+def private_folder(root: Path, name: str) -> Path:
+    """Return the folder ``name`` of the cache, made where it is missing. Raises ``OSError``."""
     with directory_below(root, name.split("/"), make=True):
         return root / name
 
 
 def listing(root: Path, name: str) -> list[str]:
-    """What is in the directory ``name`` of the store; nothing where that is none, or a link. Raises ``OSError``."""
+    """Return the names in the folder ``name`` of the cache; none where it is missing, or a link. Raises ``OSError``."""
     try:
         with directory_below(root, name.split("/")) as (prefix, directory):
             return sorted(os.listdir(prefix if directory is None else directory))
@@ -52,16 +53,16 @@ _ANOTHER = f"{VARIABLE}=DIRECTORY names another; or --no-cache"
 _VERSION_FILE = "version"
 _VERSION_BYTES = 32
 _ATTEMPTS = 20
-#: What a directory may hold that somebody made for us, or that a file system makes by itself.
+#: Names that an empty directory may hold, which users or file systems make.
 _HARMLESS = frozenset({"lost+found", ".DS_Store", "CACHEDIR.TAG"})
-#: What a run puts back that was at work while somebody removed its store.
+#: Folders that a run makes again if the cache was removed while it was at work.
 _OURS = frozenset({"blobs", "records", "workshops", "locks", "ingest"})
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# A cache of getmodules: safe to remove, not worth a backup.\n"
 _log = logging.getLogger("getmodules")
 
 
 def directory_from(environ: Mapping[str, str]) -> Path | None:
-    """``GETMODULES_CACHE_DIR``, or the platform's place for caches; ``None`` where it is empty, or there is none."""
+    """Return ``GETMODULES_CACHE_DIR``, or the platform's directory for caches; ``None`` if it is empty, or missing."""
     chosen = environ.get(VARIABLE)
     if chosen is not None:
         if not chosen:
@@ -85,17 +86,17 @@ def directory_from(environ: Mapping[str, str]) -> Path | None:
 
 
 @valueclass
-class Home:
-    """An opened store's directory."""
+class CacheLocation:
+    """The directory of an opened cache."""
 
     root: Path
     writable: bool
 
 
-def open_home(root: Path) -> Home | None:
-    """The store at ``root``, made where there is none; ``None`` where the system lets us have none: it is not needed.
+def open_cache(root: Path) -> CacheLocation | None:
+    """Open the cache at ``root``, made where it is missing; ``None`` where the system allows none: it is optional.
 
-    Raises ``ConfigError`` for what must not be touched: somebody else's, another program's, a newer version's.
+    Raises ``ConfigError`` for a directory that is not ours: somebody else's, another program's, a newer version's.
     """
     shown = printable(str(root), 1000)
     for left in reversed(range(_ATTEMPTS)):
@@ -103,16 +104,16 @@ def open_home(root: Path) -> Home | None:
             return _opened(Path(os.path.realpath(root)), shown)
         except OSError as error:
             if isinstance(error, FileNotFoundError) and left:
-                continue  # somebody removes it in this moment, as anybody may
+                continue  # it is being removed at this moment, which is allowed
             _log.warning("working without a cache: %s: %s", shown, error.strerror)
             break
     return None
 
 
-def _opened(root: Path, shown: str) -> Home:
+def _opened(root: Path, shown: str) -> CacheLocation:
     _check_directory(_made(root), shown)
     writable = os.access(root, os.W_OK | os.X_OK)
-    return Home(root=root, writable=_check_version(root, shown, writable=writable))
+    return CacheLocation(root=root, writable=_check_version(root, shown, writable=writable))
 
 
 def _made(root: Path) -> os.stat_result:
@@ -139,7 +140,7 @@ def _check_directory(status: os.stat_result, shown: str) -> None:
 
 
 def _check_version(root: Path, shown: str, *, writable: bool) -> bool:
-    """Whether the store can be written to; its version is written where the directory is empty."""
+    """Check the version, writing it into an empty directory; return whether the cache can be written to."""
     try:
         text = b"".join(read_file(root / _VERSION_FILE))[:_VERSION_BYTES].decode("ascii", "replace").strip()
     except NotFoundError:
@@ -177,7 +178,7 @@ def _begin(root: Path, shown: str, *, writable: bool) -> bool:
 
 
 def _write(root: Path, name: str, text: str) -> None:
-    """To the disk, before it has its name: after a crash, a store that says no version is one for nobody."""
+    """Write a file to the disk before it gets its name: after a crash, a cache without a version could not be used."""
     fresh = root / f"{_VERSION_FILE}.{os.urandom(4).hex()}"
     try:
         with durable.new_file(fresh) as file:

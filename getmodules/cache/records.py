@@ -1,7 +1,7 @@
-"""Small records, by a key that is never written down: it may be an address that a password hides in.
+"""Keep small records, by a key that is never written down: it may be an address with a password.
 
-``pins`` say what an immutable address brought, ``refs`` what a mutable one meant. A record that cannot be read is
-one that is not there.
+``pins`` say what an immutable address brought, ``refs`` what a mutable one meant. A record that cannot be read counts
+as missing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from getmodules.cache.location import listing, put
+from getmodules.cache.location import listing, move_into_cache
 from getmodules.errors import FetchError
 from getmodules.files.local import read_file
 from getmodules.util import strict_json as strictjson
@@ -27,7 +27,7 @@ from getmodules.util.strict_json import StrictJsonError, optional, required, str
 from getmodules.util.values import field, valueclass
 
 T = TypeVar("T")
-#: A proof of the largest size, as text, with room to spare for all else.
+#: A proof of the largest size, as text, with space to spare for all else.
 _LARGEST = 8 << 20
 #: The end of the year 9999.
 _LATEST = 253_402_300_799
@@ -44,8 +44,8 @@ def _nothing() -> Mapping[str, str]:
 
 
 @valueclass
-class Brought:
-    """A blob in the store, and what was said of it when it came."""
+class RecordedBlob:
+    """A blob in the cache, and what its source said of it when it was fetched."""
 
     digest: Digest
     key: str = "archive"
@@ -56,28 +56,28 @@ class Brought:
 
 @valueclass
 class PinRecord:
-    """What an immutable address stands for. Without ``brought``, the getter finds the bytes by their digests."""
+    """The package of an immutable address. Without ``brought``, the getter finds the bytes by their digests."""
 
     id: str | None
     digests: Mapping[str, str] = field(default_factory=_nothing)
     #: A getter's, where it is bytes. The getter itself compares them with ``id``.
     proof: bytes | None = None
-    brought: Brought | None = None
+    brought: RecordedBlob | None = None
 
 
 @valueclass
 class RefRecord:
-    """What a mutable address meant at ``time`` (seconds since 1970)."""
+    """The package that a mutable address meant at ``time`` (seconds since 1970)."""
 
     #: The pinned address, subdirectory included, exact.
     address: str
     time: int
-    #: What the source wants to hear when it is asked whether this still holds.
+    #: The headers that ask the source whether this still holds.
     validator: Mapping[str, str] = field(default_factory=_nothing)
 
 
 class Records:
-    """Reading never fails; writing raises ``OSError``."""
+    """The records of a cache. Reading never fails; writing raises ``OSError``."""
 
     def __init__(self, root: Path, fresh: Callable[[], Path]) -> None:
         self._root = root
@@ -111,7 +111,7 @@ class Records:
         fresh = self._fresh()
         whole = {"key": _key(address), "sum": _sum(value), "record": value}
         fresh.write_bytes(_encode(whole).encode())
-        put(self._root, name, fresh)
+        move_into_cache(self._root, name, fresh)
 
     def files(self) -> Iterator[Path]:
         for kind in (_PINS, _REFS):
@@ -134,7 +134,7 @@ def _name(kind: str, address: str) -> str:
 
 
 def _sum(value: Mapping[str, Any]) -> str:
-    """Of no use against an attacker, of whom the digests take care; it tells what a failing disk made of a record."""
+    """Return a checksum of a record, against failing disks. The digests protect against attackers."""
     return _key(_encode(value))
 
 
@@ -152,13 +152,13 @@ def _read(root: Path, name: str, address: str) -> dict[str, Any] | None:
     except StrictJsonError as error:
         _log.debug("a record is of no use: %s", error)
         return None
-    with suppress(OSError):  # what is used stays when the store is pruned
+    with suppress(OSError):  # what is used stays when the cache is pruned
         os.utime(path)
     return value
 
 
 def _bytes_of(path: Path, root: Path) -> bytes:
-    """One byte more than a record may have is enough to be refused."""
+    """Read at most one byte more than a record may have, which is then refused."""
     content = bytearray()
     with closing(read_file(path, root)) as chunks:
         for chunk in chunks:
@@ -187,8 +187,8 @@ def _pin_record(value: dict[str, Any]) -> PinRecord:
     )
 
 
-def _brought(value: dict[str, Any]) -> Brought:
-    return Brought(
+def _brought(value: dict[str, Any]) -> RecordedBlob:
+    return RecordedBlob(
         digest=Digest.parse(required(value, "digest", string, _WHAT)),
         key=required(value, "key", string, _WHAT),
         name=optional(value, "name", string, _WHAT),
@@ -212,7 +212,7 @@ def _time(seconds: int) -> int:
 
 
 def _printable(texts: dict[str, str]) -> dict[str, str]:
-    """Some are shown, and some are sent in headers."""
+    """Check a text that is shown, or sent in headers."""
     if not all(text.isprintable() for pair in texts.items() for text in pair):
         raise StrictJsonError(f"{_WHAT} has characters that cannot be seen")
     return texts

@@ -21,11 +21,11 @@ from typing import Self
 from getmodules.api.model import Archive
 from getmodules.api.ports import Context
 from getmodules.cache.blobs import Blobs
-from getmodules.cache.location import Home, room
-from getmodules.cache.locks import claim_name, claimed
+from getmodules.cache.location import CacheLocation, private_folder
+from getmodules.cache.locks import lock_name, locked
 from getmodules.cache.records import PinRecord, Records, RefRecord
 from getmodules.errors import InstallError, OfflineError
-from getmodules.files.download_file import Arriving
+from getmodules.files.download_file import DownloadFile
 from getmodules.files.locking import try_lock
 from getmodules.files.opening import DIRECTORY
 from getmodules.files.os_errors import ANOTHER_TMPDIR, translated
@@ -68,7 +68,7 @@ class CacheSession:
     """
 
     def __init__(
-        self, home: Home | None, private: PrivateDirectories, spare: Spare, trouble: WriteTrouble | None = None
+        self, home: CacheLocation | None, private: PrivateDirectories, spare: Spare, trouble: WriteTrouble | None = None
     ) -> None:
         self._home = home
         self._private = private
@@ -126,10 +126,10 @@ class CacheSession:
             hint="run it once without --offline; a pinned address is then there as long as the cache is",
         )
 
-    def download_file(self, name: str) -> Arriving:
+    def download_file(self, name: str) -> DownloadFile:
         """Make a file for a download, open as long as the session lasts: in the cache while that works, else spare."""
         spare = partial(self._spare, name)
-        file = Arriving(spare, self._fresh_path, self._trouble.report) if self._writable else Arriving(spare)
+        file = DownloadFile(spare, self._fresh_path, self._trouble.report) if self._writable else DownloadFile(spare)
         self._stack.callback(file.close)
         with suppress(OSError):  # so that nobody prunes it when it is a blob, and is being unpacked
             try_lock(file.descriptor, shared=True)
@@ -188,7 +188,7 @@ class CacheSession:
             assert self._home is not None
             root = self._home.root
             try:
-                self._ingest = self._private.beside(root / "ingest", partial(room, root, "ingest"))
+                self._ingest = self._private.beside(root / "ingest", partial(private_folder, root, "ingest"))
             except InstallError as error:
                 raise OSError(errno.EBUSY, error.message) from error
             self._stack.callback(remove_entries, self._ingest, self._downloads)
@@ -227,7 +227,7 @@ class CacheSession:
 
     def _lock(self, key: str, context: Context) -> AbstractContextManager[None]:
         assert self._home is not None
-        return claimed(room(self._home.root, "locks") / claim_name(key), _waiting(context))
+        return locked(private_folder(self._home.root, "locks") / lock_name(key), _waiting(context))
 
     # -------------------------------------------------------------------------------------------- workshops
 
@@ -255,7 +255,7 @@ class CacheSession:
                 with self._tolerated():
                     key = _workshop_key(key)
                     stack.enter_context(self._lock(key, context))
-                    made = room(self._home.root, f"workshops/{claim_name(key)}")
+                    made = private_folder(self._home.root, f"workshops/{lock_name(key)}")
                     os.utime(made)
                     lasting = made
             try:
@@ -285,7 +285,7 @@ class CacheSession:
             return
         import shutil
 
-        lasting = self._home.root / "workshops" / claim_name(_workshop_key(key))
+        lasting = self._home.root / "workshops" / lock_name(_workshop_key(key))
         # Files and directories alone, and not their modes: what is ours is to be written to. Who works there copes with
         # any state of it.
         with suppress(OSError):

@@ -1,7 +1,7 @@
-"""What is in a store, and making it smaller; safe while other runs use it.
+"""Count, verify, prune and clean a cache; safe while other runs use it.
 
-A blob in use is locked by its user, a room by who works in it: those are passed over. Everything else may go at any
-moment; whoever needs it again fetches it again.
+A blob or a working directory in use is locked by its user, and passed over. Everything else may be removed at any
+moment; a run that needs it again fetches it again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from getmodules.cache.blobs import Blobs
-from getmodules.cache.location import Home, listing, room
+from getmodules.cache.location import CacheLocation, listing, private_folder
 from getmodules.cache.locks import attempt
 from getmodules.cache.records import Records
 from getmodules.errors import InstallError
@@ -29,7 +29,7 @@ from getmodules.util.values import valueclass
 
 
 @valueclass
-class StoreInfo:
+class CacheInfo:
     path: Path
     writable: bool
     blobs: int
@@ -39,8 +39,8 @@ class StoreInfo:
 
 
 @valueclass
-class Checked:
-    """``damaged`` were dropped, unless the store cannot be written to."""
+class CacheCheck:
+    """The result of :func:`verify`. Blobs that are ``damaged`` were removed, unless the cache is read-only."""
 
     blobs: int
     bytes: int
@@ -55,89 +55,89 @@ class Pruned:
 
 
 @valueclass
-class _Thing:
-    """Something that can be removed: a blob, a record, or a room with its lock file."""
+class _Part:
+    """One removable part of a cache: a blob, a record, or a working directory with its lock file."""
 
     path: Path
     size: int
     used: float
     lock: Path | None = None
-    #: Whether people count it: nobody has ever asked for a record.
+    #: Whether it is counted for the user: records are not.
     counts: bool = True
 
 
-def info(home: Home) -> StoreInfo:
-    blobs, rooms = list(_blobs(home)), list(_rooms(home))
-    records = list(_records(home))
-    return StoreInfo(
-        path=home.root,
-        writable=home.writable,
+def info(cache: CacheLocation) -> CacheInfo:
+    blobs, workshops = list(_blobs(cache)), list(_workshops(cache))
+    records = list(_records(cache))
+    return CacheInfo(
+        path=cache.root,
+        writable=cache.writable,
         blobs=len(blobs),
-        workshops=len(rooms),
+        workshops=len(workshops),
         records=len(records),
-        bytes=sum(thing.size for thing in (*blobs, *rooms, *records)),
+        bytes=sum(part.size for part in (*blobs, *workshops, *records)),
     )
 
 
-def verify(home: Home) -> Checked:
-    """Hash every blob. What is not what it is called is dropped."""
-    blobs = Blobs(home.root)
+def verify(cache: CacheLocation) -> CacheCheck:
+    """Hash every blob. Remove those that do not have their digest."""
+    blobs = Blobs(cache.root)
     count = size = 0
     for digest in blobs.all():
         held = blobs.open(digest)
         if held is not None:
             os.close(held.descriptor)
             count, size = count + 1, size + held.size
-    return Checked(blobs=count, bytes=size, damaged=tuple(map(str, blobs.damaged)))
+    return CacheCheck(blobs=count, bytes=size, damaged=tuple(map(str, blobs.damaged)))
 
 
-def prune(home: Home, *, max_size: int | None = None, older_than: float | None = None) -> Pruned:
-    """Remove what was not used for ``older_than`` seconds; then, the longest unused first, down to ``max_size``."""
+def prune(cache: CacheLocation, *, max_size: int | None = None, older_than: float | None = None) -> Pruned:
+    """Remove what was not used for ``older_than`` seconds; then the longest unused first, down to ``max_size``."""
     before = None if older_than is None else time.time() - older_than
 
-    def goes(thing: _Thing, left: int) -> bool:
-        return (before is not None and thing.used < before) or (max_size is not None and left > max_size)
+    def condition(part: _Part, left: int) -> bool:
+        return (before is not None and part.used < before) or (max_size is not None and left > max_size)
 
-    return _remove_those(home, goes)
-
-
-def clean(home: Home) -> Pruned:
-    """Remove everything that nobody uses at this moment."""
-    return _remove_those(home, lambda thing, left: True)
+    return _remove_all(cache, condition)
 
 
-def _remove_those(home: Home, goes: Callable[[_Thing, int], bool]) -> Pruned:
-    """What ``goes``, of which it is told how many bytes there are still. What cannot be removed keeps nothing else."""
-    things = sorted((*_blobs(home), *_rooms(home), *_records(home)), key=lambda thing: thing.used)
-    total = sum(thing.size for thing in things)
+def clean(cache: CacheLocation) -> Pruned:
+    """Remove everything that is not in use at this moment."""
+    return _remove_all(cache, lambda part, left: True)
+
+
+def _remove_all(cache: CacheLocation, condition: Callable[[_Part, int], bool]) -> Pruned:
+    """Remove every part for which ``condition(part, bytes_left)`` holds. One that resists stops no other."""
+    parts = sorted((*_blobs(cache), *_workshops(cache), *_records(cache)), key=lambda part: part.used)
+    total = sum(part.size for part in parts)
     removed = freed = 0
     resisting: list[OSError] = []
-    for _ in range(2):  # what takes room to be removed may have it after the others
-        before, left, resisting = freed, things, []
-        things = []
-        for thing in left:
+    for _ in range(2):  # on a full disk, what needs space to be removed may have it after the others
+        before, left, resisting = freed, parts, []
+        parts = []
+        for part in left:
             try:
-                if goes(thing, total - freed) and _remove(thing, home):
-                    removed, freed = removed + thing.counts, freed + thing.size
+                if condition(part, total - freed) and _remove(part, cache):
+                    removed, freed = removed + part.counts, freed + part.size
             except OSError as error:
-                things.append(thing)
+                parts.append(part)
                 resisting.append(error)
         if not resisting or freed == before:
             break
     if resisting:
-        with suppress(InstallError):  # the other one is told
-            _tidy(home)
-        raise _not_removed(resisting, home, freed) from resisting[0]
-    _tidy(home)
+        with suppress(InstallError):  # the other error is reported
+            _tidy(cache)
+        raise _not_removed(resisting, cache, freed) from resisting[0]
+    _tidy(cache)
     return Pruned(removed=removed, freed=freed, bytes=total - freed)
 
 
-def _not_removed(resisting: list[OSError], home: Home, freed: int) -> InstallError:
+def _not_removed(resisting: list[OSError], cache: CacheLocation, freed: int) -> InstallError:
     count = f"{len(resisting):,} of the things in the cache" if len(resisting) > 1 else "something in the cache"
     error = install_error(resisting[0], f"cannot remove {count} ({freed:,} bytes were freed)")
     hint = error.hint
     if error.part == "no-space":
-        shown = printable(str(home.root), 1000)
+        shown = printable(str(cache.root), 1000)
         hint = f"even this takes a little space; {shown} itself may be removed at any time, which takes none"
     return InstallError(error.message, part=error.part, hint=hint)
 
@@ -145,29 +145,29 @@ def _not_removed(resisting: list[OSError], home: Home, freed: int) -> InstallErr
 # ------------------------------------------------------------------------------------------------ what is there
 
 
-def _blobs(home: Home) -> Iterator[_Thing]:
-    blobs = Blobs(home.root)
+def _blobs(cache: CacheLocation) -> Iterator[_Part]:
+    blobs = Blobs(cache.root)
     return _files((blobs.path(digest) for digest in blobs.all()), counts=True)
 
 
-def _records(home: Home) -> Iterator[_Thing]:
-    return _files(Records(home.root, _nowhere).files(), counts=False)
+def _records(cache: CacheLocation) -> Iterator[_Part]:
+    return _files(Records(cache.root, _nowhere).files(), counts=False)
 
 
-def _files(paths: Iterable[Path], *, counts: bool) -> Iterator[_Thing]:
+def _files(paths: Iterable[Path], *, counts: bool) -> Iterator[_Part]:
     for path in paths:
         status = status_of(path)
         if status is not None:
-            yield _Thing(path=path, size=status.st_size, used=status.st_mtime, counts=counts)
+            yield _Part(path=path, size=status.st_size, used=status.st_mtime, counts=counts)
 
 
-def _rooms(home: Home) -> Iterator[_Thing]:
-    for name in listing(home.root, "workshops"):
-        path = home.root / "workshops" / name
+def _workshops(cache: CacheLocation) -> Iterator[_Part]:
+    for name in listing(cache.root, "workshops"):
+        path = cache.root / "workshops" / name
         status = status_of(path)
         if status is not None and stat.S_ISDIR(status.st_mode):
-            lock = home.root / "locks" / name
-            yield _Thing(path=path, size=_tree_size(path), used=status.st_mtime, lock=lock)
+            lock = cache.root / "locks" / name
+            yield _Part(path=path, size=_tree_size(path), used=status.st_mtime, lock=lock)
 
 
 def _size(path: Path) -> int:
@@ -182,9 +182,9 @@ def _tree_size(path: Path) -> int:
 # --------------------------------------------------------------------------------------------------- removing
 
 
-def _remove(thing: _Thing, home: Home) -> bool:
-    """Whether it is gone. What somebody uses stays."""
-    return _remove_file(thing.path) if thing.lock is None else _remove_room(thing.path, thing.lock, home)
+def _remove(part: _Part, cache: CacheLocation) -> bool:
+    """Remove a part unless it is in use; return whether it is gone."""
+    return _remove_file(part.path) if part.lock is None else _remove_workshop(part.path, part.lock, cache)
 
 
 def _remove_file(path: Path) -> bool:
@@ -201,18 +201,18 @@ def _remove_file(path: Path) -> bool:
     except OSError as error:
         if not is_in_the_way(error):
             raise
-        os.unlink(path)  # a link: nobody uses it
+        os.unlink(path)  # a link: it has no user
     return True
 
 
-def _remove_room(path: Path, lock: Path, home: Home) -> bool:
-    room(home.root, "locks")
+def _remove_workshop(path: Path, lock: Path, cache: CacheLocation) -> bool:
+    private_folder(cache.root, "locks")
     descriptor, _ = attempt(lock, openflags.LOCK)
     if descriptor is None:
         return False
     try:
         try:
-            _move_out(path, home)
+            _move_out(path, cache)
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
@@ -226,9 +226,9 @@ def _remove_room(path: Path, lock: Path, home: Home) -> bool:
     return True
 
 
-def _move_out(path: Path, home: Home) -> None:
-    """First out of the way, then removed: a run that is killed here leaves no half of a repository."""
-    waste = PrivateDirectory(room(home.root, "ingest"))
+def _move_out(path: Path, cache: CacheLocation) -> None:
+    """Move a directory out of the way, then remove it: a run that is killed here leaves no half of a repository."""
+    waste = PrivateDirectory(private_folder(cache.root, "ingest"))
     try:
         waste.create()
         os.rename(path, waste.path / path.name)
@@ -237,20 +237,20 @@ def _move_out(path: Path, home: Home) -> None:
 
 
 def _remove_in_place(path: Path) -> None:
-    """Where there is no room for a private directory any more; who works with what is left copes with any state."""
+    """Remove without a private directory, on a full disk. The next user copes with any state of what is left."""
     for complaint in remove_contents(path, keep=()):
         raise OSError(errno.ENOTEMPTY, complaint, os.fspath(path))
     os.rmdir(path)
 
 
-def _tidy(home: Home) -> None:
-    """Lock files that nobody holds, and what dead runs left."""
-    if not home.writable:
+def _tidy(cache: CacheLocation) -> None:
+    """Remove lock files that are not held, and what dead runs left."""
+    if not cache.writable:
         return
     with translated("cannot remove what is in the cache"):
-        for name in listing(home.root, "locks"):
-            _remove_file(home.root / "locks" / name)
-        Sweeper().sweep(room(home.root, "ingest"))
+        for name in listing(cache.root, "locks"):
+            _remove_file(cache.root / "locks" / name)
+        Sweeper().sweep(private_folder(cache.root, "ingest"))
 
 
 def _nowhere() -> Path:

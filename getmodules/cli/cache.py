@@ -12,7 +12,7 @@ from getmodules.cli.render import Console, harmless
 from getmodules.errors import ConfigError
 
 if TYPE_CHECKING:
-    from getmodules.cache.location import Home
+    from getmodules.cache.location import CacheLocation
     from getmodules.cache.upkeep import Pruned
 
 _EPILOG = """\
@@ -87,14 +87,14 @@ def _bounds(options: argparse.Namespace) -> tuple[int | None, float | None]:
     return amount, None if match is None else int(match[1]) * _SECONDS[match[2]]
 
 
-def _home(console: Console) -> Home | None:
-    from getmodules.cache.location import directory_from, open_home
+def _home(console: Console) -> CacheLocation | None:
+    from getmodules.cache.location import directory_from, open_cache
 
     directory = directory_from(console.environ)
-    return None if directory is None else open_home(directory)
+    return None if directory is None else open_cache(directory)
 
 
-def _info(home: Home | None, console: Console) -> int:
+def _info(home: CacheLocation | None, console: Console) -> int:
     from getmodules.cache.upkeep import info
 
     if home is None:
@@ -112,7 +112,7 @@ def _info(home: Home | None, console: Console) -> int:
     return 0
 
 
-def _verify(home: Home, console: Console) -> int:
+def _verify(home: CacheLocation, console: Console) -> int:
     from getmodules.cache.upkeep import verify
     from getmodules.errors import VerificationError
 
@@ -123,7 +123,9 @@ def _verify(home: Home, console: Console) -> int:
     return VerificationError.exit_code if checked.damaged else 0
 
 
-def _remove(home: Home, max_size: int | None, older_than: float | None, console: Console, *, everything: bool) -> int:
+def _remove(
+    home: CacheLocation, max_size: int | None, older_than: float | None, console: Console, *, everything: bool
+) -> int:
     from getmodules.cache.upkeep import clean, prune
 
     done: Pruned = clean(home) if everything else prune(home, max_size=max_size, older_than=older_than)

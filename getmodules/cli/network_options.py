@@ -55,7 +55,7 @@ def network_of(options: argparse.Namespace, environ: Mapping[str, str]) -> NetSe
         client_certificates=certificates,
         headers=headers_of(getattr(options, "header", ()), environ, _canonical),
         plain_http=frozenset(_plain_http_host(host) for host in getattr(options, "plain_http", ())),
-        mirrors=settings.mirrors.with_words(getattr(options, "mirror", ()), "--mirror"),
+        mirrors=settings.mirrors.with_pairs(getattr(options, "mirror", ()), "--mirror"),
     )
 
 

@@ -1,1 +1,1 @@
-"""This machine's files, opened with suspicion: staging and publishing, removal, locks, durable writes."""
+"""Files on this machine, opened with suspicion: staging and publishing, removal, locks, durable writes."""

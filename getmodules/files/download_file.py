@@ -1,4 +1,4 @@
-"""A file for bytes that arrive, which moves to another place when the first one fails it."""
+"""A file for bytes that are being downloaded; it moves to another place when writing to the first one fails."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from getmodules.files.opening import NEW
 _PIECE = 1 << 20
 
 
-class Arriving:
-    """Open from its making to :meth:`close`, so that nobody can put another file in the place of what was written.
+class DownloadFile:
+    """A new file that stays open until :meth:`close`, so that nobody can replace what was written.
 
-    It begins as ``first()`` says; where that fails, then or later, ``failed`` is told, and what has arrived goes on
-    at ``spare()``, where errors are raised.
+    It is made at ``first()``. Where that fails, then or later, ``failed`` gets the error, and the bytes written so far
+    are moved to ``spare()``, where errors are raised.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class Arriving:
         failed: Callable[[OSError], None] | None = None,
     ) -> None:
         self._spare = spare
-        #: As long as there is another place to go on in.
+        #: Set as long as the file can still move to ``spare()``.
         self._failed = failed
         self._size = 0
         self.path, self.descriptor = Path(), -1
@@ -57,7 +57,7 @@ class Arriving:
         self._size += len(chunk)
 
     def _move(self) -> None:
-        """A piece of the chunk that failed may be there as well: only what was counted comes along."""
+        """Move to ``spare()``. Part of the chunk that failed may be there as well: only what was counted is copied."""
         spare = self._spare()
         descriptor = os.open(spare, os.O_RDWR | NEW, 0o600)
         try:
@@ -75,11 +75,11 @@ class Arriving:
         old, self.descriptor = self.descriptor, descriptor
         left_behind, self.path = self.path, spare
         os.close(old)
-        with suppress(OSError):  # it goes with its directory as well; this frees the space now
+        with suppress(OSError):  # it is removed with its directory as well; this frees the space now
             os.unlink(left_behind)
 
     def complete(self) -> int | None:
-        """The descriptor of the whole file; ``None`` on Windows, where what is open cannot be renamed."""
+        """Return the descriptor of the whole file; ``None`` on Windows, where an open file cannot be renamed."""
         if sys.platform == "win32":
             self.close()
             return None

@@ -1,8 +1,7 @@
-"""Files that people keep, such as manifests and locks: read whole, or not at all.
+"""Write files that survive a crash of the machine, and read files that users keep, such as manifests and locks.
 
-Files that outlive a crash of the machine: on the disk before they have their names, and then their names as well.
-
-Everything here raises ``OSError``.
+A new file is on the disk before it gets its name, and then its name is as well. Writing raises ``OSError``, reading
+:class:`~getmodules.errors.ConfigError`.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ def new_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
         os.fsync(stream.fileno())
 
 
-def put(fresh: Path, target: Path) -> None:
-    """``fresh`` is from now on what ``target`` is: in one step, and for good."""
+def replace_file(fresh: Path, target: Path) -> None:
+    """Rename ``fresh`` to ``target``, which it replaces: in one step, and durably."""
     os.replace(fresh, target)
     sync_directory(target.parent)
 
 
 def sync_directory(directory: Path) -> None:
-    """The names in ``directory`` are on the disk afterwards; Windows sees to that itself."""
+    """Bring the names in ``directory`` to the disk; Windows does that by itself."""
     if os.name != "nt":
         descriptor = os.open(directory, DIRECTORY)
         try:
@@ -49,15 +48,15 @@ def sync_open_directory(descriptor: int) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        # File systems that know no such thing for directories, shared folders of virtual machines above all.
+        # Some file systems cannot sync directories, shared folders of virtual machines above all.
         if error.errno != errno.EINVAL:
             raise
 
 
 def read_user_file(path: Path, limit: int) -> bytes | None:
-    """What is in it, or one byte more than ``limit`` of that; ``None`` where there is none.
+    """Return the content of ``path``, or its first ``limit + 1`` bytes; ``None`` where there is no such file.
 
-    What is no file is an error, and a fifo is not waited for.
+    Anything but a regular file is an error, and a fifo is not waited for.
     """
     try:
         descriptor = os.open(path, READ)

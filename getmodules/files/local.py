@@ -1,4 +1,4 @@
-"""A regular file on this machine, read with suspicion: it may change, or be replaced, at any moment."""
+"""Read regular files on this machine with suspicion: they may change, or be replaced, at any moment."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ CHUNK = 1 << 18
 class LocalFile:
     """The content of a file, exactly as many bytes as were there when it was listed.
 
-    To iterate over it is to read it. Who writes it elsewhere may share its blocks instead (:meth:`opened`).
-    Below ``root`` it is never reached through a link, whatever its directories have become since.
+    Iterating over it reads it. A writer may share its blocks instead (:meth:`opened`). Below ``root`` it is never
+    reached through a link, whatever its directories have become since.
     """
 
     __slots__ = ("path", "root", "size")
@@ -55,16 +55,16 @@ class LocalFile:
 
 
 def read_file(path: Path, root: Path | None = None) -> Generator[bytes, None, None]:
-    """The bytes of a regular file; a link or a fifo that took its place is an error, and never waited for.
+    """Yield the bytes of a regular file; a link or a fifo that took its place is an error, and never waited for.
 
     So is a link in the place of a directory between ``root`` and the file.
     """
     fd = _open(path, root)
     try:
-        # A little more than there is: to get room for a whole chunk takes longer than to read a small file.
+        # A little more than there is: allocating a whole chunk takes longer than reading a small file.
         size = os.fstat(fd).st_size
-        room = min(size + 1, CHUNK) if size else CHUNK
-        while chunk := os.read(fd, room):
+        length = min(size + 1, CHUNK) if size else CHUNK
+        while chunk := os.read(fd, length):
             yield chunk
     except OSError as error:
         raise unreadable(path, error) from error
@@ -73,9 +73,9 @@ def read_file(path: Path, root: Path | None = None) -> Generator[bytes, None, No
 
 
 def reopened(descriptor: int, path: Path) -> IO[bytes]:
-    """What is open as ``descriptor``, once more and from its beginning, whatever lies at its ``path`` by now.
+    """Open the file behind ``descriptor`` again, from its beginning, whatever lies at its ``path`` by now.
 
-    Raises ``OSError``; also where a system can only look at the path, and another file is there.
+    Raises ``OSError``, also where a system can only open the path, and another file is there.
     """
     for way in (f"/proc/self/fd/{descriptor}", path):
         try:
@@ -110,7 +110,7 @@ def _open_below(root: Path, path: Path) -> int:
 
 
 def unreadable_below(path: Path, error: OSError) -> FetchError:
-    """Of a path that was listed: then a link on the way is one that was put there since."""
+    """Return the error for a path that was listed before: a link on the way was put there since."""
     if is_in_the_way(error):
         return FetchError(
             f"{printable(str(path), 500)!r} is a link by now, or lies behind one",

@@ -1,4 +1,4 @@
-"""Locks that die with their process: the only sign of life that neither pids nor clocks can fake."""
+"""Lock files between processes. A lock ends with its process; pids and clocks tell that less reliably."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ _BUSY = (errno.EACCES, errno.EDEADLK) if sys.platform == "win32" else (errno.EWO
 _UNSUPPORTED = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
 
 
-class Lock(Enum):
+class FileLock(Enum):
     HELD = "held"
     BUSY = "busy"
-    #: A file system without locks (some network mounts): nobody there can tell the living from the dead.
+    #: A file system without locks (some network mounts): there, live owners cannot be told from dead ones.
     UNSUPPORTED = "unsupported"
 
 
-def try_lock(fd: int, *, shared: bool = False) -> Lock:
-    """Take the lock of an open file, without waiting. It is given back when ``fd`` is closed.
+def try_lock(fd: int, *, shared: bool = False) -> FileLock:
+    """Take the lock of an open file, without waiting. Closing ``fd`` releases it.
 
-    Any number may share it, and then nobody has it alone. Windows knows no such lock here: what is open there
-    cannot be removed, which serves the same purpose.
+    Any number may hold it ``shared``, and meanwhile nobody holds it alone. Shared locks are not supported on Windows:
+    an open file cannot be removed there, which serves the same purpose.
     """
     try:
         if sys.platform == "win32":
             import msvcrt
 
             if shared:
-                return Lock.UNSUPPORTED
+                return FileLock.UNSUPPORTED
             os.lseek(fd, 0, os.SEEK_SET)
             msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
         else:
@@ -38,8 +38,8 @@ def try_lock(fd: int, *, shared: bool = False) -> Lock:
             fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in _BUSY:
-            return Lock.BUSY
+            return FileLock.BUSY
         if error.errno in _UNSUPPORTED:
-            return Lock.UNSUPPORTED
+            return FileLock.UNSUPPORTED
         raise
-    return Lock.HELD
+    return FileLock.HELD

@@ -1,11 +1,10 @@
-"""Directories below one that is trusted to be the right one: each component is entered on its own, never by a link.
+"""Open files and directories without following links: the flags for one path, and the walk below a trusted directory.
 
-O_NOFOLLOW on a whole path guards its last component only; whoever may write in between swaps a directory for a link.
+O_NOFOLLOW on a whole path guards its last component only: a user who may write above it could swap a directory for a
+link. So below a trusted directory each component is entered on its own.
 
-How files are opened here, as far as a system can.
-
-Windows has no O_NOFOLLOW, O_NONBLOCK and O_DIRECTORY, and alone needs O_BINARY. That no child inherits what is open
-is Python's own care, without O_CLOEXEC.
+Windows has no O_NOFOLLOW, O_NONBLOCK and O_DIRECTORY, and alone needs O_BINARY. O_CLOEXEC is not needed: Python itself
+keeps children from inheriting descriptors.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ NOFOLLOW: Final[int] = getattr(os, "O_NOFOLLOW", 0)
 NONBLOCK: Final[int] = getattr(os, "O_NONBLOCK", 0)
 _BINARY: Final[int] = getattr(os, "O_BINARY", 0)
 
-#: Whatever is there: a fifo is not waited for.
+#: Opens anything; a fifo is not waited for.
 READ: Final[int] = os.O_RDONLY | NONBLOCK | _BINARY
 READ_NO_LINK: Final[int] = READ | NOFOLLOW
 #: With O_WRONLY or O_RDWR: a file that must not be there yet.
@@ -36,9 +35,9 @@ _BELOW = os.open in os.supports_dir_fd
 
 @contextmanager
 def directory_of(root: Path, name: str) -> Iterator[tuple[str, int | None]]:
-    """The directory that ``name`` lies in, as :func:`directory_below` has it, to open ``name`` there.
+    """Yield the directory that ``name`` lies in, as :func:`directory_below` does, to open ``name`` there.
 
-    To open without a link as the last component is the caller's (O_NOFOLLOW), except where the system has no such flag.
+    The caller refuses a link as the last component (O_NOFOLLOW), except where the system has no such flag.
     """
     parents, last = split(name)
     with directory_below(root, parents) as (prefix, below):
@@ -49,10 +48,10 @@ def directory_of(root: Path, name: str) -> Iterator[tuple[str, int | None]]:
 
 @contextmanager
 def directory_below(root: Path, parts: Sequence[str], *, make: bool = False) -> Iterator[tuple[str, int | None]]:
-    """The directory at ``parts`` below ``root``: a prefix for paths, and the descriptor that they are relative to.
+    """Yield the directory at ``parts`` below ``root``: a prefix for paths, and the descriptor they are relative to.
 
-    No component below ``root`` is a link. Where the system has no calls below a descriptor, the links that are
-    there now are refused. ``make`` makes what is missing, for nobody but us.
+    No component below ``root`` is a link. Where the system has no calls relative to a descriptor, the links that are
+    there now are refused. ``make`` makes missing directories, of mode 0700.
     """
     if ".." in parts:
         raise ValueError("a path below a directory has no '..'")
@@ -83,19 +82,19 @@ def _entered(name: str, directory: int, make: bool) -> int:
     except FileNotFoundError:
         if not make:
             raise
-    with suppress(FileExistsError):  # somebody else was faster
+    with suppress(FileExistsError):  # another process was faster
         os.mkdir(name, 0o700, dir_fd=directory)
     return os.open(name, DIRECTORY | NOFOLLOW, dir_fd=directory)
 
 
 def split(name: str) -> tuple[list[str], str]:
-    """The directories of a name, and its last component."""
+    """Split a name into its directories and its last component."""
     *parents, last = name.split("/")
     return parents, last
 
 
 def is_in_the_way(error: OSError) -> bool:
-    """Whether a link, or what is no directory, was met: as the last component ELOOP, before it ENOTDIR mostly."""
+    """Return whether a link or a file is in the way: ELOOP for the last component, mostly ENOTDIR before it."""
     return error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
 
 

@@ -1,4 +1,4 @@
-"""What the operating system says, as an error of ours: the one place that sorts its numbers.
+"""Turn errors of the operating system into errors of getmodules: the only place that sorts their numbers.
 
 ``what`` is a sentence that names what was tried and where (``cannot write main.tf``); the system's reason
 is put behind it.
@@ -25,13 +25,13 @@ _HINTS = {
     errno.EMFILE: "this process may not open more files: raise the limit (ulimit -n)",
     errno.ENFILE: "the system has too many open files",
 }
-#: What else helps where the disk is full: of a destination, and of the directory for temporary files.
+#: Hints for a full disk: that of a destination, and that of temporary files.
 _ANOTHER_DESTINATION = "choose a destination on another file system"
 ANOTHER_TMPDIR = "name a directory on another file system in TMPDIR"
 
 
 def install_error(error: OSError, what: str, elsewhere: str = _ANOTHER_DESTINATION) -> InstallError:
-    """The :class:`InstallError` for ``error``; raise it ``from error``."""
+    """Return the :class:`InstallError` for ``error``; raise it ``from error``."""
     reason = error.strerror or str(error) or type(error).__name__
     number = error.errno or 0
     hint = _HINTS.get(number)
@@ -40,7 +40,7 @@ def install_error(error: OSError, what: str, elsewhere: str = _ANOTHER_DESTINATI
 
 @contextmanager
 def translated(what: str, elsewhere: str = _ANOTHER_DESTINATION) -> Iterator[None]:
-    """Any ``OSError`` of the block becomes an :class:`InstallError`."""
+    """Turn any ``OSError`` of the block into an :class:`InstallError`."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Private working directories that cannot outlive their process unnoticed, and those of one operation.
+"""Private working directories, locked by their owner and swept when it is dead, and those of one operation.
 
 Each is called ``.getmodules-<random>`` and holds a file ``lock``, exclusively locked by its living owner. Pids
 are used again and clocks jump, but such a lock ends with its process, whatever ended it. Both sides of the
@@ -6,7 +6,7 @@ protocol are here, because only together they have no race:
 
 * the owner makes the directory, then the file, then takes the lock, and looks whether the file is still there;
   at any sign of a sweeper it takes a new name and starts over;
-* a sweeper removes a directory without the file only if it is empty (a newborn's owner then starts over), and
+* a sweeper removes a directory without the file only if it is empty (the owner of a new one then starts over), and
   any other only with the lock in hand: first what is in it, then the file, then the directory.
 """
 
@@ -24,14 +24,14 @@ from pathlib import Path
 from typing import Self
 
 from getmodules.errors import InstallError
-from getmodules.files.locking import Lock, try_lock
+from getmodules.files.locking import FileLock, try_lock
 from getmodules.files.opening import NOFOLLOW, NONBLOCK
 from getmodules.files.removal import remove_contents
 from getmodules.util.redact import printable
 
 LOCK_NAME = "lock"
 _PREFIX = ".getmodules-"
-#: Strict on purpose: a directory that somebody else called ``.getmodules-backup`` is none of ours.
+#: Strict on purpose: a directory that another program called ``.getmodules-backup`` is not ours.
 _NAME = re.compile(rf"{re.escape(_PREFIX)}[0-9a-f]{{16}}")
 _CREATE_ATTEMPTS = 100
 #: A second look costs nothing, and picks up what an error that passes (too many open files, a file that a
@@ -59,7 +59,7 @@ class PrivateDirectory:
         return self._path
 
     def create(self) -> None:
-        """Raises ``OSError``: ``FileNotFoundError`` says that ``parent`` is not there (any more)."""
+        """Make the directory and lock it. Raises ``OSError``: ``FileNotFoundError`` if ``parent`` does not exist."""
         _check_descriptors()
         for _ in range(_CREATE_ATTEMPTS):
             # Set before it exists: an interrupt right after mkdir must not leave it behind.
@@ -80,13 +80,13 @@ class PrivateDirectory:
         )
 
     def _take_lock(self, path: Path) -> bool:
-        """Whether the newborn is ours, and not already a sweeper's."""
+        """Take the lock; return whether the new directory is ours, and not already a sweeper's."""
         try:
             mode = os.stat(path).st_mode
             if mode & stat.S_IRWXU != stat.S_IRWXU:  # a umask that takes even the owner's rights
                 os.chmod(path, stat.S_IMODE(mode) | stat.S_IRWXU)
             self._lock = os.open(path / LOCK_NAME, _LOCK_FLAGS | os.O_CREAT, 0o600)
-            return try_lock(self._lock) is not Lock.BUSY and os.path.samestat(
+            return try_lock(self._lock) is not FileLock.BUSY and os.path.samestat(
                 os.fstat(self._lock), os.stat(path / LOCK_NAME)
             )
         except FileNotFoundError:
@@ -129,7 +129,7 @@ class PrivateDirectory:
 
     @classmethod
     def take_over(cls, path: Path) -> PrivateDirectory | None:
-        """The directory at ``path`` if its owner is dead; ``None`` if it is alive, not ours, or gone by now."""
+        """Return the directory at ``path`` if its owner is dead; ``None`` if it is alive, not ours, or gone by now."""
         if not _looks_like_ours(path):
             return None
         directory = cls(path.parent)
@@ -139,7 +139,7 @@ class PrivateDirectory:
             with suppress(OSError):  # not empty: then whatever it is, it is not ours
                 os.rmdir(path)
             return None
-        if stat.S_ISREG(os.fstat(directory._lock).st_mode) and try_lock(directory._lock) is Lock.HELD:
+        if stat.S_ISREG(os.fstat(directory._lock).st_mode) and try_lock(directory._lock) is FileLock.HELD:
             directory._path = path
             return directory
         directory._close_lock()
@@ -169,7 +169,7 @@ class PrivateDirectories:
     def beside(self, parent: Path, prepare: Callable[[], object] | None = None) -> Path:
         """Return the private directory in ``parent``; if there is none yet, it is made, after ``prepare()``.
 
-        One that somebody took away is made again: a cache may be cleaned at any time. Raises ``OSError``:
+        One that was removed by others is made again: a cache may be cleaned at any time. Raises ``OSError``:
         ``FileNotFoundError`` says that ``parent`` is not there (any more).
         """
         with self._guard:
@@ -191,7 +191,7 @@ class PrivateDirectories:
             return directory.path
 
     def make_parents(self, parent: Path) -> None:
-        """Make ``parent`` and what is missing above it; what is empty at the end of the operation goes again."""
+        """Make ``parent`` and what is missing above it; what is empty at the end of the operation is removed."""
         missing: list[Path] = []
         while not os.path.lexists(parent):
             missing.append(parent)
@@ -221,7 +221,7 @@ class PrivateDirectories:
             for parent in list(self._directories):
                 self._remove(parent)
             while self._made_parents:
-                with suppress(OSError):  # not empty: a module is in it, or somebody else moved in
+                with suppress(OSError):  # not empty: it holds a module, or files of others
                     os.rmdir(self._made_parents[-1])
                 self._made_parents.pop()
 
@@ -231,24 +231,24 @@ class PrivateDirectories:
 
 
 def is_private_name(name: str) -> bool:
-    """Whether it is one of those that we give to private directories."""
+    """Return whether ``name`` is one that private directories get."""
     return name.startswith(_PREFIX) and _NAME.fullmatch(name) is not None
 
 
 def is_private(path: str, directory: bool) -> bool:
-    """Whether somebody is at work in there, another module or another run: what is in it now is no part of anything."""
+    """Return whether ``path`` is a working directory, of another module or another run: not a part of any tree."""
     return directory and is_private_name(path.rpartition("/")[2])
 
 
 class Sweeper:
-    """Removes what dead processes left, once per run and directory: it remembers where it has been."""
+    """Remove what dead processes left, once per run and directory."""
 
     def __init__(self) -> None:
         self._seen: set[tuple[int, int]] = set()
         self._guard = threading.Lock()
 
     def sweep(self, parent: Path) -> None:
-        """Never fails: other people's leftovers must not keep anybody from working."""
+        """Sweep ``parent``. This never fails: other people's leftovers must not keep anybody from working."""
         try:
             status = os.stat(parent)
             with self._guard:
@@ -270,7 +270,7 @@ class Sweeper:
 
 
 def _check_descriptors() -> None:
-    """Raise ``OSError`` now, rather than make something that there are too few descriptors to remove again."""
+    """Raise ``OSError`` now, rather than make a directory that could not be removed for lack of descriptors."""
     opened: list[int] = []
     try:
         for _ in range(_PIPES):

@@ -1,4 +1,4 @@
-"""Removing what is ours, however deep, read-only or contested, without ever leaving the private directory.
+"""Remove trees of ours, however deep, read-only or contested, without ever leaving the private directory.
 
 ``shutil.rmtree`` will not do before Python 3.13: it recurses, and holds a descriptor for each level, so that a
 deep tree ends it. Here each directory that is not empty is first moved up into the private directory itself:
@@ -21,7 +21,7 @@ _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
 
 
 def remove_contents(directory: Path, *, keep: Collection[str]) -> list[str]:
-    """Remove everything in ``directory``, private and ours, except ``keep``; what remained, and why.
+    """Remove everything in ``directory``, private and ours, except ``keep``; return what remained, and why.
 
     A directory that does not exist (any more) has nothing to remove.
     """
@@ -36,7 +36,7 @@ def remove_contents(directory: Path, *, keep: Collection[str]) -> list[str]:
 
 
 def remove_entries(directory: Path, names: Iterable[str]) -> list[str]:
-    """The same of what is called ``names`` alone: there may be thousands beside it, of others who are at work."""
+    """Remove only the entries called ``names``: beside them there may be thousands of others, which are in use."""
     try:
         there = [(name, stat.S_ISDIR(found.st_mode)) for name in names if (found := status_of(directory / name))]
         return _remove(directory, lambda root: there) if there else []
@@ -123,7 +123,7 @@ class _Removal:
 
 
 def status_of(path: Path) -> os.stat_result | None:
-    """Of ``path`` itself, where it leads to or not; ``None`` where there is nothing."""
+    """Return the status of ``path`` itself, not of what a link leads to; ``None`` where there is nothing."""
     try:
         return os.lstat(path)
     except FileNotFoundError:
@@ -136,7 +136,7 @@ def _listing(directory: int | Path) -> list[tuple[str, bool]]:
 
 
 def _shut_out_others(directory: int) -> bool:
-    """Make a directory ours alone; whether that was possible."""
+    """Make a directory ours alone; return whether that was possible."""
     try:
         os.fchmod(directory, 0o700)
     except PermissionError:
@@ -155,7 +155,7 @@ def _remove_if_empty(directory: int, name: str) -> bool:
 
 
 def _remove_by_path(directory: Path, entries: Iterable[tuple[str, bool]]) -> list[str]:
-    """Windows has no descriptors of directories; neither has it a limit on their depth that matters here."""
+    """Remove by path, on Windows: it has no descriptors of directories, and no limit on depth that matters here."""
     import shutil
 
     complaints: list[str] = []

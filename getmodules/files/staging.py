@@ -1,15 +1,13 @@
-"""A private directory beside the destination, and the one rename that publishes it.
+"""Build a tree in a private directory beside its destination, and publish it with one rename.
 
 Whatever happens, the destination is absent, as it was, or new. Nothing is written into it: a whole tree takes
 its place, on the same file system, in one step. Everything else that was made on the way is removed when the module
 is done, at the latest with the private directory at the end of the operation; what a killed process could not remove,
 the next run does (:mod:`getmodules.files.private`).
 
-What may become a module, and what never may, however it is spelled.
-
-Everything is compared by identity (device and inode), never by the text of a path: ``..``, links in the
-parents and bind mounts give one directory many names. The same check runs before any work, for a quick answer,
-and again at publishing, where only the kernel's own refusals are faster.
+Some directories are never replaced, however they are spelled (:class:`Destination`). They are compared by identity
+(device and inode), never by the text of a path: ``..``, links in the parents and bind mounts give one directory many
+names. The same check runs before any work, for a quick answer, and again right before publishing.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
 
 _WORK_TREE_MARKS = (".git", ".hg", ".svn")
-#: How far below work trees are looked for: an accident is prevented, and a large module not searched for minutes.
+#: The depth to which work trees are looked for: against accidents, without searching a large module for minutes.
 _DEPTH, _MOST_ENTRIES = 3, 10_000
 _MOUNT_TABLE = Path("/proc/self/mountinfo")
 _OCTAL_ESCAPE = re.compile(rb"\\([0-7]{3})")
@@ -43,7 +41,7 @@ _OCTAL_ESCAPE = re.compile(rb"\\([0-7]{3})")
 
 @valueclass
 class Destination:
-    """Where a module goes. ``path`` is where that really is: absolute, the links of its parents resolved."""
+    """The directory that a module is installed as. ``path`` is absolute, the links of its parents resolved."""
 
     path: Path
     shown: str
@@ -51,10 +49,10 @@ class Destination:
     source_root: Path | None
 
     @classmethod
-    def at(
+    def from_path(
         cls, dest: Path, *, force: bool, source_root: Path | None, real: Callable[[Path], Path] | None = None
     ) -> Destination:
-        """Relative paths are those of the current directory, now. ``real`` may know already where a directory is."""
+        """Return the destination at ``path``, relative to the current directory. ``real`` may remember real paths."""
         shown = printable(str(dest), 1000)
         try:
             # The last component is not resolved: if it is a link, then it is the link that stands in the way.
@@ -81,7 +79,7 @@ class Destination:
             raise install_error(error, f"cannot look at the destination {self.shown}") from error
 
     def check_source(self) -> None:
-        """Refuse one that has to do with what goes there."""
+        """Refuse a destination inside of the source, or around it."""
         with translated(f"cannot look at the destination {self.shown}"):
             self._check_source(status_of(self.path))
 
@@ -119,7 +117,7 @@ class Destination:
         if empty:
             reason = _mount_at(self.path)
             if reason is None and _is_current(status):
-                # Replaced, it would leave whoever is in it in a directory that is not there any more.
+                # Replacing it would leave every process that is in it in a removed directory.
                 raise self._protected("the current directory", hint="cd .. and name it from there")
         else:
             reason = self._reason_to_keep(status)
@@ -132,7 +130,7 @@ class Destination:
             raise self._protected(reason)
 
     def _reason_to_keep(self, status: os.stat_result) -> str | None:
-        """What makes a directory one that is never replaced, ``None`` for an ordinary one."""
+        """Return why a directory is never replaced; ``None`` for an ordinary one."""
         if self.path == self.path.parent:
             return "the root of the file system"
         if mount := _mount_at(self.path):
@@ -157,12 +155,12 @@ class Destination:
 
 
 def real_path(directory: Path) -> Path:
-    """Where ``directory`` is, all links resolved, whether it is there or not."""
+    """Return the path of ``directory`` with all links resolved, whether it exists or not."""
     return Path(os.path.realpath(directory))
 
 
 def is_real_directory(status: os.stat_result) -> bool:
-    """Not a link, nor a junction, which is a link of Windows that looks like a directory."""
+    """Return whether ``path`` is a directory, not a link, nor a junction, a link of Windows that looks like one."""
     return stat.S_ISDIR(status.st_mode) and not getattr(status, "st_reparse_tag", 0)
 
 
@@ -175,7 +173,7 @@ def _kind(status: os.stat_result) -> str:
 
 
 def _existing(path: Path) -> Iterator[os.stat_result]:
-    """``path`` and all above it, as far as they exist and may be seen."""
+    """Yield ``path`` and all directories above it, as far as they exist and may be seen."""
     for directory in (path, *path.parents):
         try:
             yield os.stat(directory)
@@ -210,7 +208,7 @@ def _is_current(status: os.stat_result) -> bool:
 
 
 def _work_tree_at(path: Path) -> str | None:
-    """Whether ``path`` is the root of a work tree, or has one not far below, in words."""
+    """Say in words that ``path`` is the root of a work tree, or has one not far below; ``None`` otherwise."""
     for mark in _WORK_TREE_MARKS:
         if os.path.lexists(path / mark):
             return f"the root of a work tree (it has a {mark})"
@@ -221,7 +219,7 @@ def _work_tree_at(path: Path) -> str | None:
 
 
 def _entries_below(path: Path) -> Iterator[tuple[str, str]]:
-    """Directory and name of what lies below, level by level, as deep as work trees are looked for."""
+    """Yield directory and name of everything below, level by level, as deep as work trees are looked for."""
     level = [""]
     for _ in range(_DEPTH + 1):
         below: list[str] = []
@@ -238,7 +236,7 @@ def _entries_below(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _mount_at(path: Path) -> str | None:
-    """Whether something is mounted at ``path`` or below, in words: removing that would empty a file system."""
+    """Say in words that something is mounted at ``path`` or below, since removing that would empty a file system."""
     if os.path.ismount(path):
         return "a mount point"
     try:
@@ -258,19 +256,19 @@ def _mount_at(path: Path) -> str | None:
 
 
 _ATTEMPTS = 20
-#: How rename says that something stands at the destination already.
+#: Errors of rename that say that something is at the destination already.
 _OCCUPIED = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
 
 
 class Staging:
-    """Where one module is put together, in a ``with`` block: leaving it removes what was not published."""
+    """The staging of one module, in a ``with`` block: leaving it removes what was not published."""
 
     def __init__(self, destination: Destination, private: PrivateDirectories) -> None:
         self._destination = destination
         self._parent = destination.path.parent
         self._private = private
         self._directory = Path()
-        #: Tells our names in the private directory from those of other modules.
+        #: Distinguishes our names in the private directory from those of other modules.
         self._prefix = os.urandom(8).hex()
         self._names: set[str] = set()
         self._tree = Path()
@@ -284,27 +282,27 @@ class Staging:
         force: bool,
         source_root: Path | None,
     ) -> Staging:
-        """A staging for ``dest``; nothing is touched before the ``with`` block.
+        """Return a staging for ``dest``; nothing is touched before the ``with`` block.
 
         ``force`` may replace an ordinary directory. ``source_root`` is what is copied or unpacked, where that
         lies on this machine. ``private`` belongs to the operation, and removes what is left at its end.
         """
-        destination = Destination.at(dest, force=force, source_root=source_root, real=private.real)
+        destination = Destination.from_path(dest, force=force, source_root=source_root, real=private.real)
         return cls(destination, private)
 
     @property
     def tree(self) -> Path:
-        """The directory that will be published, mode 0755."""
+        """Return the directory that will be published, of mode 0755."""
         return self._tree
 
     def spare(self, name: str) -> Path:
-        """Return a private path beside the tree, for a download or a working directory; it goes with the staging."""
+        """Return a private path beside the tree, for a download or a working directory; removed with the staging."""
         own = f"{self._prefix}-{name}"
         self._names.add(own)
         return self._directory / own
 
     def open_tree(self) -> int:
-        """A descriptor of :attr:`tree`; the caller closes it."""
+        """Open :attr:`tree`; the caller closes the descriptor."""
         with translated(f"cannot open the private directory beside {self._destination.shown}"):
             return os.open(self.tree, DIRECTORY | NOFOLLOW)
 
@@ -351,7 +349,7 @@ class Staging:
         return tree
 
     def _discard(self) -> None:
-        """Remove what is ours; what resists is told when the private directory itself is removed."""
+        """Remove what is ours; what resists is logged when the private directory itself is removed."""
         remove_entries(self._directory, self._names)
         self._names.clear()
 
@@ -367,7 +365,7 @@ class Staging:
             os.close(tree)
 
     def _put_in_place(self) -> None:
-        """In the face of others who do the same: rename decides who was first."""
+        """Put the tree in its place. Others may do the same at this moment: the rename decides who was first."""
         for attempt in range(_ATTEMPTS):
             try:
                 self._rename_to_destination()
@@ -382,7 +380,7 @@ class Staging:
                 return
 
     def _rename_to_destination(self) -> None:
-        """Atomic, and only where nothing is, or an empty directory: anything else the kernel refuses."""
+        """Rename the tree, atomically. The kernel refuses anything at the destination but an empty directory."""
         dest = self._destination.path
         if sys.platform == "win32" and os.path.lexists(dest):
             self._destination.check()
@@ -390,7 +388,7 @@ class Staging:
         os.rename(self.tree, dest)
 
     def _replace(self) -> bool:
-        """Put the tree where a directory is. ``False``: it is not there any more."""
+        """Put the tree where a directory is. Return ``False`` if that is not there any more."""
         dest = self._destination.path
         try:
             if not exchange(self.tree, dest):
@@ -405,7 +403,7 @@ class Staging:
         return True
 
     def _replace_in_two_steps(self) -> bool:
-        """For file systems that cannot exchange: in between, for a moment, the destination is absent."""
+        """Replace on file systems that cannot exchange: for a moment in between, the destination is absent."""
         dest, old = self._destination.path, self.spare(f"old-{os.urandom(4).hex()}")
         try:
             os.rename(dest, old)

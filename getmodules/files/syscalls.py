@@ -1,6 +1,6 @@
-"""The two system calls that publishing needs and that the standard library does not have.
+"""System calls that the standard library does not have: exchange two paths, sync a file system, share blocks.
 
-ctypes is imported inside, because only an installation needs it, and may be missing: then both behave as on
+ctypes is imported inside, because only an installation needs it, and may be missing: then all behave as on
 a system that lacks the call.
 """
 
@@ -16,12 +16,12 @@ from typing import Any
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2  # Linux, renameat2
 _RENAME_SWAP = 2  # macOS, renamex_np
-#: How kernels and file systems say that they cannot exchange; nothing has happened then.
+#: Errors that say that a kernel or a file system cannot exchange; nothing has happened then.
 _UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
 
 
 def exchange(a: Path, b: Path) -> bool:
-    """Swap what two paths name, in one step that cannot be seen halfway. ``False``: not possible here."""
+    """Exchange two paths in one atomic step. Return ``False`` where that is not possible."""
     first, second = os.fsencode(a), os.fsencode(b)
     if sys.platform == "linux":
         failure = _call("renameat2", _AT_FDCWD, first, _AT_FDCWD, second, _RENAME_EXCHANGE)
@@ -51,7 +51,7 @@ def sync_filesystem(fd: int) -> None:
 
 
 def _call(name: str, *arguments: int | bytes) -> int:
-    """Call a C function that returns 0 or -1: its errno, 0 for success, ``ENOSYS`` where it does not exist."""
+    """Call a C function that returns 0 or -1. Return its errno: 0 for success, ``ENOSYS`` if it does not exist."""
     function = _libc_function(name)
     if function is None:
         return errno.ENOSYS
@@ -69,7 +69,7 @@ def _libc_function(name: str) -> Any:
     return getattr(ctypes.CDLL(None, use_errno=True), name, None)
 
 
-#: What file systems say that cannot share blocks, or not between these two files.
+#: Errors of file systems that cannot share blocks, or not between these two files.
 _NO_CLONE = frozenset(
     {errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOTTY, errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EPERM}
 )
@@ -77,7 +77,7 @@ _FICLONE = 0x40049409
 
 
 def share_blocks(source: int, target: int) -> bool:
-    """Make the empty file ``target`` a copy-on-write twin of ``source``. ``False``: not possible here."""
+    """Make the empty file ``target`` a copy-on-write copy of ``source``. Return ``False`` if that is not possible."""
     if not sys.platform.startswith("linux"):
         return False
     import fcntl

@@ -1,1 +1,1 @@
-"""HTTP with bounds: deadlines that hold, retries that end, credentials that stay where they belong."""
+"""HTTP with bounds: deadlines that hold, retries that end, credentials that only their origin sees."""

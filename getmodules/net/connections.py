@@ -1,9 +1,7 @@
-"""Connections that say which socket they are, and that go to no address which was not allowed.
+"""Make connections that can be watched and go to allowed addresses only, and read the framing of answers strictly.
 
-Where an answer begins and ends, read so strictly that no other program takes it for another one.
-
-http.client takes more than the standard allows. Who checks a file with other means than ours, or has a proxy in
-between, would see other bytes than those that we hash and install.
+http.client takes more than the standard allows. A proxy, or another program that downloads the same file, could then
+see other bytes than those that we hash and install.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ import re
 import socket
 import ssl
 import threading
-from collections.abc import Callable
 from http.client import HTTPMessage, HTTPResponse, IncompleteRead, parse_headers
 from typing import Any
 
@@ -23,19 +20,20 @@ from urllib3.exceptions import HeaderParsingError
 from urllib3.util.response import assert_header_parsing
 from urllib3.util.ssl_ import create_urllib3_context, resolve_cert_reqs
 
+from getmodules.api.http import AddressCheck
 from getmodules.errors import NetworkError
 from getmodules.net.proxies import authorization
 
 #: Early hints and the like, before an answer: one is usual.
 _MOST_HINTS = 16
 _OPTIONAL_BLANKS = " \t"
-#: The size of a chunk, blanks that old servers fill it up with, and extensions, which nobody uses.
+#: The size of a chunk, blanks that old servers fill it up with, and extensions, which are not used.
 _CHUNK = re.compile(rb"(?P<size>[0-9A-Fa-f]{1,16})[ \t]*+(?:;[^\r\n]*+)?\r\n")
 _LONGEST_LINE = 65_536
 
 
 class Response(HTTPResponse):
-    """Refuses what cannot be read in one way only; and headers that could not be read to their end.
+    """An answer with strict framing: it refuses what can be read in two ways, and headers that are cut off.
 
     urllib3 does not refuse those, and warns with the whole URL instead, whose query may be a signature.
     """
@@ -50,13 +48,13 @@ class Response(HTTPResponse):
 
     @headers.setter
     def headers(self, read: HTTPMessage | None) -> None:
-        """Set when they were read, and before anything is made of them: blanks behind a value are no part of it."""
+        """Store the headers that were read, without the blanks behind values, before anything uses them."""
         if read is not None:
             _strip(read)
         self._headers = read
 
     def _read_status(self) -> tuple[str, int, str]:
-        """Of the answer itself: the standard library passes over one kind of those that come before it (100)."""
+        """Read the status of the final answer. The standard library skips only one kind of interim answers (100)."""
         for _ in range(_MOST_HINTS):
             version, status, reason = super()._read_status()  # type: ignore[misc]
             if not 102 <= status <= 199:
@@ -109,15 +107,12 @@ def _broken_chunk() -> NetworkError:
     )
 
 
-#: Connections kept for each host: as many as run side by side.
+#: Idle connections for each host: as many as run side by side.
 POOL_SIZE = 32
-
-#: Judges an address before it is connected to; raises to refuse it.
-AddressCheck = Callable[[str], None]
 
 
 class Adapter(HTTPAdapter):
-    """Makes connections that tell the current thread's watch which socket they are."""
+    """Make connections that tell their socket to the current thread's watch."""
 
     def __init__(self, local: threading.local) -> None:
         self._pool_classes = _pool_classes(local)
@@ -128,16 +123,16 @@ class Adapter(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = self._pool_classes
 
     def close(self) -> None:
-        """Closes connections now. Else a pool would keep them as long as an error that nobody has let go of."""
+        """Close connections now. A pool would keep them as long as an error exists that refers to it."""
         for manager in (self.poolmanager, *self.proxy_manager.values()):
-            for key in manager.pools.keys():  # noqa: SIM118 -- it is no dict, and a copy
+            for key in manager.pools.keys():  # noqa: SIM118 -- it is not a dict, and a copy
                 pool = manager.pools.get(key)
                 if pool is not None:
                     pool.close()
         super().close()
 
     def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
-        """By the connection. requests goes by the address, and believes any proxy that is asked for a plain one."""
+        """Verify by the kind of connection. requests decides by the URL, and trusts any proxy for a plain one."""
         super().cert_verify(conn, "https:" if conn.scheme == "https" else url, verify, cert)  # type: ignore[no-untyped-call]
 
     def proxy_headers(self, proxy: str) -> dict[str, str]:
@@ -150,8 +145,8 @@ class Adapter(HTTPAdapter):
 
 
 def _pool_classes(local: threading.local) -> dict[str, Any]:
-    class Watched:
-        """Mixed into both kinds of connections."""
+    class WatchedConnection:
+        """A mixin for both kinds of connections: check the address, and tell the watch the socket."""
 
         response_class: Any = Response
         #: The same connection under a descriptor of its own: TLS takes the first one away from its object.
@@ -168,14 +163,14 @@ def _pool_classes(local: threading.local) -> dict[str, Any]:
 
         @property
         def is_connected(self) -> bool:
-            """Whether a request may be sent: what TLS holds already would be taken for its answer."""
+            """Return whether a request may be sent: data that TLS has buffered would be taken for its answer."""
             pending = getattr(self.sock, "pending", None)  # type: ignore[attr-defined]
             return bool(super().is_connected) and not (pending and pending())  # type: ignore[misc]
 
         def request(self, *args: Any, **kwargs: Any) -> None:
             if self.duplicate is not None:
                 if local.check_address is not None:
-                    # A connection that is kept was made for somebody else, who may have gone where this one may not.
+                    # An idle connection may have been made by a request that was allowed more than this one.
                     local.check_address(self.address)
                 local.address = self.address
                 local.watch.attach(self.duplicate.dup())
@@ -187,10 +182,10 @@ def _pool_classes(local: threading.local) -> dict[str, Any]:
                 self.duplicate.close()
                 self.duplicate = None
 
-    class PlainConnection(Watched, HTTPConnection):
+    class PlainConnection(WatchedConnection, HTTPConnection):
         pass
 
-    class TlsConnection(Watched, HTTPSConnection):
+    class TlsConnection(WatchedConnection, HTTPSConnection):
         def connect(self) -> None:
             if self.ssl_context is None:
                 self.ssl_context = _context(self.cert_reqs)
@@ -208,7 +203,7 @@ def _pool_classes(local: threading.local) -> dict[str, Any]:
 def _context(cert_reqs: int | str | None) -> ssl.SSLContext:
     """Return a context as urllib3 makes it, but one that reports how TLS ended.
 
-    Some builds of Python take any end for the end of TLS, and whoever judges a body's framing has to know.
+    Some builds of Python take any end for the end of TLS, which the check of a body's framing must know.
     """
     context = create_urllib3_context(cert_reqs=resolve_cert_reqs(cert_reqs))
     context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)

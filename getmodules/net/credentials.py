@@ -1,13 +1,11 @@
-"""Credentials from the environment, for every scheme, and the headers that credentials become.
+"""Find credentials in the environment and in ``~/.netrc``, make headers of them, and mask them in text.
 
-``GETMODULES_TOKEN_<host>``, with ``GETMODULES_USERNAME_<host>`` where a user name belongs to it.
+The variables are ``GETMODULES_TOKEN_<host>``, with ``GETMODULES_USERNAME_<host>`` where a user name belongs to it.
 
-Secrets of a request, made unreadable in what is said about it: a server may send them back to us.
+``~/.netrc`` is not read with Python's own module: that one refuses the whole file for one word that it does not know,
+and requests has looked hosts up by another reading of the URL than the one that it then connected to (CVE-2024-47081).
 
-``~/.netrc``: a user name and a password for a host, in the file that curl and git read as well.
-
-Not with Python's own module: that one refuses the whole file for one word that it does not know, and requests has
-looked hosts up by another reading of the URL than the one that it then connected to (CVE-2024-47081).
+Secrets are masked in everything that is said about a request: a server may send them back to us.
 """
 
 from __future__ import annotations
@@ -17,44 +15,15 @@ import logging
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from urllib.parse import quote
 
 from getmodules.addresses.url import check_url
 from getmodules.api.limits import MIB
 from getmodules.api.ports import Credential, Origin
 from getmodules.errors import ConfigError, FetchError
 from getmodules.files.local import read_file
-from getmodules.util.redact import MASK, Secret, printable
-
-#: Shorter ones would be masked within words everywhere, which tells more than it hides.
-_SHORTEST_SECRET = 4
-
-
-def masked(text: str, secrets: Iterable[str]) -> str:
-    for secret in sorted(secrets, key=len, reverse=True):  # one may be a part of another
-        if len(secret) >= _SHORTEST_SECRET:
-            text = text.replace(secret, MASK).replace(quote(secret, safe=""), MASK)
-    return text
-
-
-def in_header(value: str) -> tuple[str, ...]:
-    """What is secret about a header: all of it, and its last word, before which there is the name of a scheme."""
-    return (value, *value.split()[-1:], *_basic_password(value))
-
-
-def _basic_password(value: str) -> tuple[str, ...]:
-    """What a ``Basic`` header says in clear, after decoding."""
-    scheme, _, encoded = value.partition(" ")
-    if scheme != "Basic":
-        return ()
-    try:
-        pair = base64.b64decode(encoded).decode("utf-8", "replace")
-    except ValueError:  # somebody's own header, which is none
-        return ()
-    return (pair, pair.partition(":")[2])
-
+from getmodules.util.redact import Secret, printable
 
 _log = logging.getLogger("getmodules")
 _FILE_BYTES = MIB
@@ -67,9 +36,9 @@ _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
 def from_netrc(environ: Mapping[str, str], host: str) -> Credential | None:
-    """What the file has for ``host``, on any port, as for every reader of it.
+    """Return the file's entry for ``host``, on any port, as all readers of it do.
 
-    An entry ``default`` is for nobody: it would be for every host that a server may send us to.
+    An entry ``default`` is ignored: it would be for every host that a server may send us to.
     """
     for path, shown in _places(environ):
         text = _read(path, shown)
@@ -79,7 +48,7 @@ def from_netrc(environ: Mapping[str, str], host: str) -> Credential | None:
 
 
 def _places(environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
-    """The file that is named, or those that may be there; and how to show them."""
+    """Return the file that a variable names, or those that may exist, and how to show them."""
     named = environ.get("NETRC")
     if named is not None:
         if named:  # empty: none, as for curl
@@ -92,11 +61,11 @@ def _places(environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
 
 
 def _read(path: Path, shown: str) -> str | None:
-    """The text; ``None`` for what is not there. What cannot be used is a warning: most addresses need none of it."""
+    """Return the text; ``None`` if there is no file. One that cannot be used is a warning: most addresses need none."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            return ""  # /dev/null, as somebody says who wants none
+            return ""  # /dev/null, for users who want none
         if status.st_size > _FILE_BYTES:
             _log.warning("%s is not read: it is too large for what it should be", shown)
             return ""
@@ -104,7 +73,7 @@ def _read(path: Path, shown: str) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, RuntimeError, FetchError) as error:
-        # ValueError: a NUL in the path, or what is no UTF-8; its text would quote the file.
+        # ValueError: a NUL in the path, or bytes that are not UTF-8; its text would quote the file.
         why = error.strerror if isinstance(error, OSError) else "its path or its text is broken"
         _log.warning("%s cannot be read: %s", shown, why)
         return ""
@@ -121,7 +90,7 @@ def _found(text: str, host: str, shown: str) -> Credential | None:
 
 
 def _entries(text: str) -> Iterator[tuple[str, str, str]]:
-    """(machine, login, password), in their order. As for curl, unknown words are passed over, and case is no matter."""
+    """Yield (machine, login, password) in their order. As in curl, unknown words are skipped, and case is ignored."""
     entry: dict[str, str] = {}
     words = _words(text.replace("\r\n", "\n"))
     for word in words:
@@ -139,7 +108,7 @@ def _entry(values: Mapping[str, str]) -> tuple[str, str, str]:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Without comments and macros. A ``#`` begins a comment only where no value is expected: passwords may have one."""
+    """Yield words without comments and macros. Where a value is expected, a ``#`` begins no comment."""
     at, is_value = 0, False
     while (match := _WORD.match(text, at)) is not None:
         at, word = match.end(), match["plain"]
@@ -165,7 +134,7 @@ _PORTS = {"http": 80, "https": 443, "ssh": 22, "git": 9418}
 
 
 def variable_suffix(origin: Origin) -> str:
-    """``ghcr.io`` is ``ghcr_io``, ``my-registry:5000`` is ``my__registry_5000``; a scheme's own port is not written."""
+    """Return ``ghcr_io`` for ``ghcr.io``, ``my__registry_5000`` for ``my-registry:5000``, without default ports."""
     host = origin.host.strip("[]").lower().replace("-", "__").replace(".", "_").replace(":", "_")
     return host if origin.port == _PORTS.get(origin.scheme) else f"{host}_{origin.port}"
 
@@ -184,7 +153,7 @@ def from_environment(environ: Mapping[str, str], origin: Origin) -> Credential |
 
 
 def is_overheard(origin: Origin, home: str) -> bool:
-    """Whether a server led to ``origin``, or anybody on the way in its place, who would then read along.
+    """Return whether a server led to ``origin`` over plain http, so that others could read the credentials.
 
     ``home`` is the URL that the user asked for; in the clear, credentials are for that one alone.
     """
@@ -195,14 +164,14 @@ def is_overheard(origin: Origin, home: str) -> bool:
 
 
 def authorization_of(credential: Credential) -> str:
-    """The header that shows it: with a user name ``Basic``, alone ``Bearer``."""
+    """Return the header for a credential: with a user name ``Basic``, alone ``Bearer``."""
     if credential.username is None:
         return f"Bearer {token_of(credential)}"
     return basic(credential.username, credential.secret)
 
 
 def token_of(credential: Credential) -> str:
-    """A token that can be sent as it is."""
+    """Check that a token can be sent as it is."""
     token = credential.secret.reveal()
     if not fits_header(token):
         raise ConfigError(
@@ -223,6 +192,6 @@ def basic(username: str, secret: Secret) -> str:
             "a user name has a ':' in it, with which it cannot be sent",
             hint="are the user name and the password in two places?",
         )
-    # Bytes of the environment that are no UTF-8 are sent as they are.
+    # Bytes of the environment that are not UTF-8 are sent as they are.
     pair = f"{username}:{secret.reveal()}".encode("utf-8", "surrogateescape")
     return "Basic " + base64.b64encode(pair).decode()

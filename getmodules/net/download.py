@@ -1,4 +1,4 @@
-"""A body that survives interruptions: what is missing is asked for, what came is never asked for twice.
+"""Download a body that survives interruptions: only what is missing is asked for again.
 
 The consumer hashes the whole, so a resumed body must be the same body. A server that resumes with exactly the
 range that was asked for is believed; one that starts over must call it the same, and its beginning is compared.
@@ -13,13 +13,13 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 
+from getmodules.api.http import HttpAnswer, HttpSession
 from getmodules.api.ports import Context
 from getmodules.errors import NetworkError
-from getmodules.net.session import Session, http_date
-from getmodules.net.wire import Answer
+from getmodules.net.session import http_date
 
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)", re.ASCII)
-#: A try that brings less was in vain: else a server could have itself asked for each byte, and for ever.
+#: A try that brings less counts as failed: else a server could make us ask for each byte, and for ever.
 _PROGRESS_BYTES = 1 << 20
 #: How much of a body that starts over is compared. To sum up all of it would take as long as to receive it.
 _COMPARED_BYTES = 1 << 20
@@ -27,24 +27,30 @@ _COMPARED_BYTES = 1 << 20
 _ALL_OF_IT = sys.maxsize
 
 
-#: Sends the request with these headers besides its own, and gives its answer.
-Send = Callable[[Mapping[str, str]], Answer]
+#: Sends the request with these additional headers, and returns its answer.
+Send = Callable[[Mapping[str, str]], HttpAnswer]
 
 
 class Download:
-    """One body, in as many answers as it takes. ``immutable``: the address means the same bytes for ever.
+    """Download one body, in as many answers as it takes. ``immutable``: the address means the same bytes for ever.
 
     The first request is sent when the first piece is asked for.
     """
 
     def __init__(
-        self, send: Send, session: Session, context: Context, *, immutable: bool = False, first: Answer | None = None
+        self,
+        send: Send,
+        session: HttpSession,
+        context: Context,
+        *,
+        immutable: bool = False,
+        first: HttpAnswer | None = None,
     ) -> None:
         self._send = send
         self._session = session
         self._context = context
         self._immutable = immutable
-        self._answer: Answer | None = first
+        self._answer: HttpAnswer | None = first
         self._received = 0
         self._validator: str | None = None
         self._size: int | None = None
@@ -69,7 +75,7 @@ class Download:
                 attempt += 1
                 pieces = self._rest()
 
-    def _get_to_know(self, answer: Answer) -> None:
+    def _get_to_know(self, answer: HttpAnswer) -> None:
         self._size, self._validator = answer.length, _if_range(answer)
         compared = _ALL_OF_IT if self._validator is None else _COMPARED_BYTES
         # What is immutable has a digest, which the consumer checks.
@@ -95,7 +101,7 @@ class Download:
         return self._context.deadline.remaining() > 0 and not self._context.cancelled.is_set()
 
     def _rest(self) -> Iterator[bytes]:
-        """What is still missing. Asked for when it is iterated over, so that its failures count as tries."""
+        """Yield what is still missing; requested when iterated over, so that its failures count as tries."""
         headers = {}
         if self._can_ask_for_the_rest:
             headers["Range"] = f"bytes={self._received}-"
@@ -114,7 +120,7 @@ class Download:
             answer.close()
             raise NetworkError(f"the server answered {answer.status} when it was asked for a body")
 
-    def _check_range(self, answer: Answer) -> None:
+    def _check_range(self, answer: HttpAnswer) -> None:
         said = answer.headers.get("Content-Range", "")
         match = _CONTENT_RANGE.fullmatch(said.strip())
         first, last = (int(match[1]), int(match[2])) if match else (-1, -1)
@@ -124,8 +130,8 @@ class Download:
             answer.close()
             raise NetworkError("the server resumed with another part of the body than the one it was asked for")
 
-    def _after_prefix(self, answer: Answer) -> Iterator[bytes]:
-        """The whole body again: its beginning must be what came before."""
+    def _after_prefix(self, answer: HttpAnswer) -> Iterator[bytes]:
+        """Yield the rest of a body that was sent again as a whole: its beginning must be what came before."""
         other_size = self._size is not None and answer.length not in (None, self._size)
         another = self._validator is not None and _if_range(answer) != self._validator
         if other_size or (another and not self._immutable):
@@ -147,7 +153,7 @@ class Download:
 
 
 class _Beginning:
-    """The first ``size`` bytes of a body, summed up: against accidents. Whoever means harm needs no such detour."""
+    """A checksum of the first ``size`` bytes of a body: against accidents, not against attackers."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -165,8 +171,8 @@ def _changed() -> NetworkError:
     return NetworkError("the body changed while it was being downloaded", hint="try again")
 
 
-def strong_validator(answer: Answer) -> tuple[str, str] | None:
-    """A header that promises equality byte for byte, and its value: an entity tag, or a date where there is none.
+def strong_validator(answer: HttpAnswer) -> tuple[str, str] | None:
+    """Return a header that promises equality byte for byte, and its value: an entity tag, else a date.
 
     Weak tags promise less; and so does the date of a change in the very second of the answer, in which there may be
     another one (RFC 9110, 8.8.2.2).
@@ -181,6 +187,6 @@ def strong_validator(answer: Answer) -> tuple[str, str] | None:
     return ("Last-Modified", date)
 
 
-def _if_range(answer: Answer) -> str | None:
+def _if_range(answer: HttpAnswer) -> str | None:
     found = strong_validator(answer)
     return None if found is None else found[1]

@@ -1,4 +1,4 @@
-"""What requests, urllib3 and the operating system raise, in our words."""
+"""Turn errors of requests, urllib3 and the operating system into errors of getmodules."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from getmodules.errors import AuthenticationError, FetchError, NetworkError
 from getmodules.net.watch import timeout
 from getmodules.util.redact import printable, redact
 
-#: How http.client words the refusal of a proxy to connect us: the only place where its status is.
+#: The text of http.client for a proxy that refuses to connect: the only place with its status.
 _NO_TUNNEL = re.compile(r"Tunnel connection failed: (?P<status>\d{3})\b", re.ASCII)
-#: What the checks of a certificate are called by OpenSSL.
+#: The numbers of OpenSSL for failed checks of a certificate.
 _EXPIRED = 10
 _FOR_ANOTHER_HOST = (62, 64)
-#: What a server says who was shown no certificate, or not the right one.
+#: The alerts of a server that got no client certificate, or not the right one.
 _REFUSES_US = re.compile(r"ALERT_(?:.*CERTIFICATE|UNKNOWN_CA)")
-#: How a body ends that is not all of it.
+#: Errors for a body that is cut off.
 _ENDS = (IncompleteRead, ConnectionError, ssl.SSLEOFError)
 TRY_AGAIN = "try again: the server, or something on the way, broke it off"
 
-#: What cannot be sent at all. Their texts quote what is wrong, which may be a token or a password of a proxy.
+#: Errors for requests that cannot be sent. Their texts quote what is wrong, maybe a token or a proxy's password.
 _UNSENDABLE = (
     requests.exceptions.InvalidHeader,
     requests.exceptions.InvalidURL,
@@ -36,7 +36,7 @@ _UNSENDABLE = (
 
 
 def failure(error: BaseException, mask: Callable[[str], str] = str) -> FetchError:
-    """``mask`` is for what a server said: it may be our own secrets."""
+    """Return the error for a request that failed. ``mask`` is for the server's words, which may be our own secrets."""
     chain = tuple(_chain(error))
     if any(isinstance(each, _UNSENDABLE) for each in chain):
         return NetworkError(
@@ -57,7 +57,7 @@ def failure(error: BaseException, mask: Callable[[str], str] = str) -> FetchErro
 
 
 def broken_body(error: BaseException, mask: Callable[[str], str] = str) -> FetchError:
-    """The same of what came while a body was read: then the address and the network were right a moment ago."""
+    """Return the error for a body that failed: the address and the network were right a moment ago."""
     if any(isinstance(each, _ENDS) for each in _chain(error)):
         return NetworkError("the connection ended in the middle of the body", hint=TRY_AGAIN)
     return failure(error, mask)
@@ -78,7 +78,7 @@ def _untrusted(error: ssl.SSLCertVerificationError, whose: str) -> NetworkError:
 
 
 def _not_http(chain: tuple[BaseException, ...]) -> NetworkError | None:
-    """Not with its words, which may be anything."""
+    """Return the error for an answer that is not HTTP, without its text, which may be anything."""
     odd = any(isinstance(each, (BadStatusLine, UnknownProtocol)) for each in chain)
     if not odd or any(isinstance(each, RemoteDisconnected) for each in chain):
         return None
@@ -100,7 +100,7 @@ def _failed(chain: tuple[BaseException, ...], said: str, by_proxy: bool) -> Netw
             hint="name it with --client-cert HOST=FILE",
         )
     if "HANDSHAKE_FAILURE" in reason or isinstance(tls, ssl.SSLEOFError):
-        # Whoever wants a certificate says so or just goes, and so does who means something else.
+        # A server that wants a certificate may say so, or just close, as it does for other reasons too.
         hint = "does the server speak TLS at this port, or want a client's certificate (--client-cert HOST=FILE)?"
     elif tls is not None:
         hint = "does the server speak TLS at this port?"
@@ -130,7 +130,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _innermost(error: BaseException) -> str:
-    """The operating system's or TLS's own words, below the layers of libraries."""
+    """Return the text of the operating system or of TLS, below the layers of libraries."""
     for each in _chain(error):
         if isinstance(each, OSError) and each.strerror and not isinstance(each, requests.RequestException):
             return str(each.strerror)

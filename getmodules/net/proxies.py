@@ -1,4 +1,4 @@
-"""Proxies, as somebody wrote them into a variable: checked when one is used, and shown to nobody."""
+"""Check proxies that come from variables, when one is used; never show them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from urllib.parse import quote, unquote, unquote_to_bytes
 
 from getmodules.addresses.url import check_url
 from getmodules.errors import AddressError, ConfigError
-from getmodules.net.credentials import in_header
+from getmodules.util.redact import secrets_in_header
 
 _PROXY = re.compile(
     r"(?P<scheme>https?)://(?:(?P<userinfo>[^/?#]*)@)?(?P<place>[^/?#@]+)(?:[/?#][^@]*)?", re.IGNORECASE
 )
-#: What may stand in a user name and a password as it is. ``%`` begins what is encoded already.
+#: Characters of a user name and a password that stay as they are. ``%`` begins what is encoded already.
 _PLAIN = "%:!$&'()*+,;=-._~"
 
 
 def usable(proxy: str, scheme: str) -> str:
-    """The proxy for ``scheme``, as the libraries take it. The error quotes nothing: any of it may be a password."""
+    """Return the proxy for ``scheme`` as the libraries take it. The error quotes nothing: it may be a password."""
     match = _PROXY.fullmatch(proxy)
     try:
         if match is None or not check_url(f"{match['scheme']}://{match['place']}/").host:
@@ -27,7 +27,7 @@ def usable(proxy: str, scheme: str) -> str:
     except AddressError:
         raise _unusable(scheme) from None
     userinfo = match["userinfo"]
-    # Bytes of the environment that are no UTF-8 stay what they are.
+    # Bytes of the environment that are not UTF-8 stay what they are.
     user = f"{quote(userinfo.encode('utf-8', 'surrogateescape'), safe=_PLAIN)}@" if userinfo else ""
     return f"{match['scheme']}://{user}{match['place']}"
 
@@ -40,7 +40,7 @@ def _unusable(scheme: str) -> ConfigError:
 
 
 def authorization(proxy: str) -> dict[str, str]:
-    """The header for a proxy that is :func:`usable`. The one of requests knows Latin-1 only."""
+    """Return the header for a proxy that is :func:`usable`. The one of requests knows Latin-1 only."""
     userinfo = _userinfo(proxy)
     if not userinfo:
         return {}
@@ -50,11 +50,11 @@ def authorization(proxy: str) -> dict[str, str]:
 
 
 def secrets_of(proxy: str) -> tuple[str, ...]:
-    """Its credentials, in all ways in which it may say them to us."""
+    """Return a proxy's credentials, in all forms in which it may send them back."""
     userinfo = _userinfo(proxy)
     if not userinfo:
         return ()
-    shown = chain.from_iterable(map(in_header, authorization(proxy).values()))
+    shown = chain.from_iterable(map(secrets_in_header, authorization(proxy).values()))
     return (userinfo, unquote(userinfo), userinfo.partition(":")[2], *shown)
 
 

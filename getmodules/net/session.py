@@ -1,23 +1,21 @@
-"""Requests that arrive: redirects by hand, retries that end, credentials for one origin only.
+"""Send requests: redirects are followed and checked here, retries end, credentials go to one origin only.
 
-Everything that speaks HTTP goes through here: archives, registries, tokens.
-
-What a status means, as an error of ours; and how long a server wants us to wait.
+All requests of getmodules go through a :class:`Session`: for archives, registries, tokens.
 """
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import partial
-from itertools import chain
 from urllib.parse import urljoin, urlsplit
 
 from getmodules.addresses.url import check_url
-from getmodules.api.ports import Context, Credential, Origin
+from getmodules.api.http import DEFAULT_PORTS, Authorization, Call, HttpAnswer, origin_of
+from getmodules.api.ports import Context, Credential
 from getmodules.errors import (
     AddressError,
     AuthenticationError,
@@ -27,21 +25,16 @@ from getmodules.errors import (
     RateLimitedError,
     UnsafeContentError,
 )
-from getmodules.net.address_check import no_further_in_than
-from getmodules.net.connections import AddressCheck
-from getmodules.net.credentials import authorization_of, in_header, masked
-from getmodules.net.settings import DEFAULT_PORTS
-from getmodules.net.wire import Answer, SizedBody, Wire, shown_host
-from getmodules.util.redact import Secret
-from getmodules.util.values import field, valueclass
+from getmodules.net.address_check import address_check_for
+from getmodules.net.credentials import authorization_of
+from getmodules.net.wire import Answer, Wire, shown_host
 
-#: Worth another try: the server, or something on the way, says that it is its own fault, or not now.
+#: Statuses that are worth another try: the server, or something on the way, blames itself, or says not now.
 TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
-_SHOWN_BODY_BYTES = 8_192
 
 
-def failed(answer: Answer, *, had_credentials: bool, explain: str = "") -> FetchError:
-    """The error for an answer that is not what was asked for. ``explain`` is what its body says."""
+def failed(answer: HttpAnswer, *, had_credentials: bool, explain: str = "") -> FetchError:
+    """Return the error for an answer with an unwanted status. ``explain`` is what its body says."""
     status, where = answer.status, shown_host(answer.url)
     said = f"{where} answered {status}{f': {explain}' if explain else ''}"
     if status == 401:
@@ -59,14 +52,8 @@ def failed(answer: Answer, *, had_credentials: bool, explain: str = "") -> Fetch
     return NetworkError(said, hint="the server has a problem; try again later" if status >= 500 else None)
 
 
-def body_text(answer: Answer) -> str:
-    """The beginning of an error body, for people."""
-    text = answer.read_some(_SHOWN_BODY_BYTES).decode("utf-8", "replace")
-    return answer.shown(" ".join(text.split()), 300)
-
-
-def retry_after(answer: Answer) -> float | None:
-    """The seconds that ``Retry-After`` names; ``None`` where it is absent or makes no sense."""
+def retry_after(answer: HttpAnswer) -> float | None:
+    """Return the seconds that ``Retry-After`` names; ``None`` where it is absent or makes no sense."""
     value = answer.headers.get("Retry-After", "").strip()
     if value.isascii() and value.isdigit():
         return float(value[:9])
@@ -75,7 +62,7 @@ def retry_after(answer: Answer) -> float | None:
 
 
 def http_date(text: str) -> float | None:
-    """The moment, in seconds; ``None`` for what is no date. One of the three forms has no zone, and means UTC."""
+    """Return a date in seconds; ``None`` if it is not one. One of the three forms has no zone, and means UTC."""
     try:
         found = parsedate_to_datetime(text)
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
@@ -90,59 +77,6 @@ _LONGEST_LOCATION = 8_192
 _REPLAYABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 
 
-def origin_of(url: str) -> Origin:
-    """Scheme, host and port, normalised; the scheme is http or https."""
-    parts = urlsplit(url)
-    return Origin(parts.scheme, parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme])
-
-
-@valueclass
-class Grant:
-    """Headers that only one origin ever sees."""
-
-    origin: Origin
-    headers: Mapping[str, str] = field(repr=False)
-    #: Secrets that the call has in its body, to be masked like those of the headers.
-    in_body: tuple[Secret, ...] = ()
-    #: A token that anybody gets, without credentials.
-    anonymous: bool = False
-
-    def mask(self, text: str) -> str:
-        """``text`` without the secrets of the request, should a server send them back to us."""
-        values = (*self.headers.values(), *(secret.reveal() for secret in self.in_body))
-        return masked(text, chain.from_iterable(map(in_header, values)))
-
-
-@valueclass
-class Call:
-    """One request, as it may be repeated."""
-
-    method: str
-    url: str
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes | Callable[[], SizedBody] | None = field(default=None, repr=False)
-    grant: Grant | None = None
-    #: Statuses besides 2xx that the caller wants to see.
-    accept: frozenset[int] = frozenset()
-    #: What the body of an error says, for people.
-    explain: Callable[[Answer], str] = body_text
-    #: Whether the request may be sent again though its answer was lost.
-    replayable: bool | None = None
-    check_address: AddressCheck | None = None
-    #: A body that must be no larger than this is read as part of the call, so that a broken one is asked for again.
-    read: int | None = None
-
-    def mask(self, text: str) -> str:
-        return self.grant.mask(text) if self.grant else text
-
-    def shows_credentials_to(self, url: str) -> bool:
-        return self.grant is not None and not self.grant.anonymous and origin_of(url) == self.grant.origin
-
-    @property
-    def may_replay(self) -> bool:
-        return self.method in _REPLAYABLE if self.replayable is None else self.replayable
-
-
 class Session:
     """Sends calls over a wire, with retries and redirects."""
 
@@ -151,7 +85,7 @@ class Session:
         self.settings = wire.settings
 
     def send(self, call: Call, context: Context) -> Answer:
-        """The answer, with a status of 2xx or one that the call accepts; anything else is an error."""
+        """Return the answer, with a status of 2xx or one that the call accepts; raise for anything else."""
         for attempt in range(1, self.settings.tries + 1):
             last = attempt == self.settings.tries or not call.may_replay
             try:
@@ -191,8 +125,15 @@ class Session:
         if scheme not in DEFAULT_PORTS:
             raise AddressError(f"{scheme} is not spoken here", hint="a session speaks http and https")
         shown = {} if credential is None else {"Authorization": authorization_of(credential)}
-        grant = Grant(origin=origin_of(url), headers=shown, anonymous=credential is None)
-        call = Call(method=method, url=url, headers=headers or {}, body=body, grant=grant, accept=frozenset(accept))
+        authorization = Authorization(origin=origin_of(url), headers=shown, anonymous=credential is None)
+        call = Call(
+            method=method,
+            url=url,
+            headers=headers or {},
+            body=body,
+            authorization=authorization,
+            accept=frozenset(accept),
+        )
         return self.send(call, context)
 
     def _may_wait(self, wait: float | None, error: FetchError, context: Context) -> bool:
@@ -209,14 +150,14 @@ class Session:
         context.checkpoint()
 
     def _follow(self, call: Call, context: Context) -> Answer:
-        """One try: the request, and where redirects lead."""
+        """Make one try: send the request, and follow redirects."""
         method, url, body = call.method, call.url, call.body
         check = call.check_address or context.check_address
         first: Answer | None = None
         for _ in range(MAX_REDIRECTS + 1):
             headers = dict(call.headers)
-            if call.grant is not None and origin_of(url) == call.grant.origin:
-                headers.update(call.grant.headers)
+            if call.authorization is not None and origin_of(url) == call.authorization.origin:
+                headers.update(call.authorization.headers)
             sent = body() if callable(body) else body
             answer = self._wire.exchange(
                 method, url, context, headers=headers, body=sent, check_address=check, mask=call.mask
@@ -229,13 +170,13 @@ class Session:
             if answer.status == 303 or (answer.status in (301, 302) and method == "POST"):
                 method, body = "GET", None
             if origin_of(target) != origin_of(url):
-                check = no_further_in_than(first.address, partial(_too_far_in, url))
+                check = address_check_for(first.address, partial(_too_far_in, url))
             url = target
         raise FetchError(f"more than {MAX_REDIRECTS} redirects, the last to {shown_host(url)}", part="too-many-hops")
 
 
 def _rounded(seconds: float) -> str:
-    """For people; not digit by digit, which could be those of a secret that the server was sent."""
+    """Round a time for people; exact digits could be those of a secret that the server was sent."""
     return f"{seconds:.0f} seconds" if seconds < 100 else f"about {max(2, round(seconds / 60)):,} minutes"
 
 
@@ -247,13 +188,13 @@ def _too_far_in(url: str, kind: str, address: str) -> UnsafeContentError:
     )
 
 
-def redirect_target(answer: Answer) -> str:
-    """Where an answer sends us; only by http and https, and from https never back to http."""
+def redirect_target(answer: HttpAnswer) -> str:
+    """Return the target of a redirect; only http and https, and from https never back to http."""
     return checked_target(answer, answer.headers["Location"])
 
 
-def checked_target(answer: Answer, location: str) -> str:
-    """``location``, relative to where the answer came from, as an address that may be followed."""
+def checked_target(answer: HttpAnswer, location: str) -> str:
+    """Return ``location``, relative to the URL of the answer, as a URL that may be followed."""
     url = answer.url
     if len(location) > _LONGEST_LOCATION:
         raise UnsafeContentError(

@@ -1,10 +1,6 @@
-"""The one network of a client: its settings, and the session that is made when somebody first needs it.
+"""The network of a client: how hosts are reached (certificates, proxies, plain http), and its session.
 
-Files with certificates that cannot be used: looked into when a connection has failed, and not before.
-
-The libraries say of a missing or broken file what they say of a broken network, and would try it again.
-
-How hosts are reached: certificates, proxies, plain http. One frozen value for a client.
+The settings are one frozen value. The session is made when it is first needed.
 """
 
 from __future__ import annotations
@@ -21,6 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from getmodules.addresses.mirrors import Mirrors
+from getmodules.api.http import DEFAULT_PORTS
 from getmodules.api.ports import Origin
 from getmodules.errors import ConfigError
 from getmodules.net.proxies import usable
@@ -32,7 +29,10 @@ if TYPE_CHECKING:
 
 
 def unusable_file(settings: NetSettings, host: str, port: int) -> ConfigError | None:
-    """What is wrong with the files that are for ``host``, if anything is."""
+    """Return the error for unusable certificate files for ``host``, or ``None``; called after a connection failed.
+
+    The libraries report a missing or broken file like a broken network, and would try it again.
+    """
     authorities = settings.ca_for(host, port)
     certificate = settings.client_certificate_for(host, port)
     # A context as a client's, whose own authorities are never read.
@@ -61,7 +61,6 @@ def _load_authorities(context: ssl.SSLContext, path: str) -> None:
         context.load_verify_locations(cafile=path)
 
 
-DEFAULT_PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
 #: The variables that name a file with certificate authorities, the first that is set wins. ``SSL_CERT_FILE``
 #: comes first because every tool on a machine reads it; requests' own names are kept for its users.
 CA_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
@@ -77,7 +76,7 @@ def _no_headers() -> Mapping[str, Mapping[str, Secret]]:
 
 @valueclass
 class NetSettings:
-    """Hosts are written ``host`` or ``host:port``, in lower case; IPv6 in the shortest way, ``[::1]:5000``."""
+    """The settings. Hosts are ``host`` or ``host:port``, in lower case; IPv6 in its shortest form, ``[::1]:5000``."""
 
     ca_file: str | None = None
     ca_files: Mapping[str, str] = field(default_factory=_nothing)
@@ -129,12 +128,12 @@ class NetSettings:
         return not self.plain_http.isdisjoint(_spellings(host, port))
 
     def proxy_for(self, url: str) -> str | None:
-        # Not before it is used: offline, a broken variable is nobody's business.
+        # Checked only when it is used: offline, a broken variable does not matter.
         proxy = self._proxy_for(url)
         return None if proxy is None else usable(proxy, urlsplit(url).scheme)
 
     def has_proxy_for(self, url: str) -> bool:
-        """Also one that other programs can use, and we cannot (SOCKS)."""
+        """Return whether there is a proxy, also one that only other programs can use (SOCKS)."""
         return self._proxy_for(url) is not None
 
     def _proxy_for(self, url: str) -> str | None:
@@ -147,13 +146,13 @@ class NetSettings:
 
 
 def _spellings(host: str, port: int) -> tuple[str, str]:
-    """How a host may be written in settings, the more specific way first."""
+    """Return the spellings of a host in settings, the more specific one first."""
     name = shortest(f"[{host}]") if ":" in host else host
     return f"{name}:{port}", name
 
 
 def shortest(name: str) -> str:
-    """A host, with or without a port; an IPv6 address, in its brackets, in the shortest of the ways to write it."""
+    """Return a host, with or without a port; an IPv6 address, in its brackets, in its shortest form."""
     if not name.startswith("["):
         return name
     address, _, port = name[1:].partition("]")
@@ -198,7 +197,7 @@ def _matches(entry: str, host: str, port: int) -> bool:
 
 
 class ClientNetwork:
-    """Fits :class:`getmodules.api.ports.Network`. Importing requests takes longer than many a whole command."""
+    """A :class:`getmodules.api.ports.Network` that imports requests late, since that takes long."""
 
     def __init__(self, settings: NetSettings) -> None:
         self.settings = settings
@@ -215,7 +214,7 @@ class ClientNetwork:
                 wire = Wire(self.settings)
                 self._session = Session(wire)
                 self._close = wire.close
-                # Connections are not left to the garbage collector, also where nobody closes the client.
+                # Connections are not left to the garbage collector, even if the client is never closed.
                 weakref.finalize(self, wire.close)
             return self._session
 

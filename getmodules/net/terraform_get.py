@@ -1,6 +1,6 @@
-"""``X-Terraform-Get`` and ``<meta name="terraform-get">``: how a web address says where a module really is.
+"""Read ``X-Terraform-Get`` and ``<meta name="terraform-get">``: how a web address says where a module is.
 
-The header is what counts; a page is looked into only when it is HTML, up to the end of its head, and not far.
+The header has precedence; a page is read only if it is HTML, up to the end of its head, and not far.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from collections.abc import Callable
 from urllib.parse import urljoin
 
 from getmodules.addresses.grammar import parse, unusable
+from getmodules.api.http import HttpAnswer
 from getmodules.api.model import Elsewhere
 from getmodules.errors import AddressError, GetModulesError, UnsafeContentError
-from getmodules.net.address_check import no_further_in_than
-from getmodules.net.wire import Answer, shown_host
+from getmodules.net.address_check import address_check_for
+from getmodules.net.wire import shown_host
 from getmodules.util.redact import redact_address
 
 HEADER = "X-Terraform-Get"
-#: What tells a server that asks are a module's, and not a browser's.
+#: The query that tells a server that a request is not a browser's.
 ARGUMENT = "terraform-get"
 #: Where the head of a page must be over.
 PAGE_BYTES = 64 << 10
@@ -28,28 +29,28 @@ _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][^\s/>]*+)(?P<attributes>(?:[^<
 _ATTRIBUTE = re.compile(
     r"(?P<name>[^\s\"'<>/=]++)(?:\s*+=\s*+(?:\"(?P<a>[^\"]*+)\"|'(?P<b>[^']*+)'|(?P<c>[^\s\"'<>]++)))?"
 )
-#: What is in these is no markup.
+#: The content of these is not markup.
 _OPAQUE = frozenset({"script", "style", "title", "template", "noscript", "textarea", "xmp", "iframe"})
 _NO_PATH = ("/", "./", "../")
 
 
-def location_in_headers(answer: Answer) -> str:
-    """What the header names; empty where it names nothing. A server may say the same twice, and not two things."""
+def location_in_headers(answer: HttpAnswer) -> str:
+    """Return the location in the header; empty if it has none. It may be there twice, if both are the same."""
     named = {value.strip() for value in answer.every(HEADER)} - {""}
     if len(named) > 1:
         raise two_locations(answer, *sorted(named)[:2])
     return named.pop() if named else ""
 
 
-def two_locations(answer: Answer, one: str, other: str) -> UnsafeContentError:
+def two_locations(answer: HttpAnswer, one: str, other: str) -> UnsafeContentError:
     return UnsafeContentError(
         f"{shown_host(answer.url)} names two locations: {answer.shown(one)!r} and {answer.shown(other)!r}",
         part="elsewhere",
     )
 
 
-def sent_on(answer: Answer, location: str, too_far_in: Callable[[str, str], GetModulesError]) -> Elsewhere:
-    """``location``, as the answer names it. ``too_far_in`` makes the error where it may not lead there."""
+def sent_on(answer: HttpAnswer, location: str, too_far_in: Callable[[str, str], GetModulesError]) -> Elsewhere:
+    """Return ``location``, from an answer. ``too_far_in`` makes the error where it may not lead there."""
     shown = redact_address(location)
     if answer.mask(shown) != shown:
         # It would stand in every message, every log and every pin from here on.
@@ -58,14 +59,14 @@ def sent_on(answer: Answer, location: str, too_far_in: Callable[[str, str], GetM
             part="elsewhere",
             hint="it would be shown, and pinned. If it is only a word that is your password as well: change that",
         )
-    check = no_further_in_than(answer.address, too_far_in)
+    check = address_check_for(answer.address, too_far_in)
     return Elsewhere(address=absolute(location, answer.url), check_address=check)
 
 
 def location_in_page(page: str) -> str | None:
-    """What the first ``<meta name="terraform-get">`` of the page's head names.
+    """Return the location in the first ``<meta name="terraform-get">`` of the page's head.
 
-    Every step goes forward, and what has no end ends the search: no page is worth more time than its length.
+    The search only moves forward, so that its time is bounded by the page's length; what has no end ends it.
     """
     at = 0
     while (at := page.find("<", at)) >= 0:
@@ -96,7 +97,7 @@ def _behind(page: str, mark: str, start: int) -> int:
 
 
 def _attributes(text: str) -> dict[str, str]:
-    """Of two of one name the first counts, as for browsers."""
+    """Return the attributes of a tag. The first of two with one name counts, as in browsers."""
     from html import unescape
 
     found: dict[str, str] = {}
@@ -107,7 +108,7 @@ def _attributes(text: str) -> dict[str, str]:
 
 
 def absolute(location: str, url: str) -> str:
-    """``location`` as an address for the detectors; a path is one on the server that named it, never one here.
+    """Return ``location`` as an address for the detectors; a path is one on the server that named it.
 
     ``url`` is where the answer came from; of its query nothing is kept.
     """

@@ -1,4 +1,4 @@
-"""Ends an exchange from outside the read.
+"""Watch exchanges, and end those that are too slow or were cancelled, from outside the read.
 
 A timeout for each read bounds nothing: one byte a second, slow headers and endless ``100 Continue`` all go on
 for ever. So while an exchange runs, a guardian thread looks at it a few times a second, and shuts its socket
@@ -19,7 +19,7 @@ from getmodules.errors import GetModulesError, NetworkError
 from getmodules.net.settings import NetSettings
 
 _TICK_SECONDS = 0.2
-#: The guardian goes when there was nothing to watch for so long.
+#: The guardian's thread ends after so much time with nothing to watch.
 _IDLE_SECONDS = 2.0
 
 
@@ -31,7 +31,7 @@ class _State(Enum):
 
 
 class Watch:
-    """One exchange. The thread that reads says how far it is; the guardian judges."""
+    """One exchange. The reading thread reports its progress; the guardian judges."""
 
     def __init__(self, context: Context, settings: NetSettings) -> None:
         self._context = context
@@ -46,8 +46,10 @@ class Watch:
         self.ended: GetModulesError | None = None
 
     def attach(self, connection: socket.socket | None) -> None:
-        """The exchange goes over ``connection`` now: a descriptor of the watch's own, since the library may close
-        its connection and go on reading from it."""
+        """Watch ``connection``, a descriptor of the watch's own.
+
+        The library may close its own connection, and still read from it.
+        """
         with self._lock:
             self._close()
             self._socket = connection
@@ -55,7 +57,7 @@ class Watch:
                 self._shut_down()
 
     def detach(self) -> None:
-        """The exchange is over, and the connection may serve another one."""
+        """End the watch: the exchange is over, and the connection may serve another one."""
         with self._lock:
             self._close()
 
@@ -65,7 +67,7 @@ class Watch:
             self._socket = None
 
     def reading(self) -> None:
-        """The headers are here, or the reader is back."""
+        """Report that the headers are here, or that the reader is back."""
         with self._lock:
             if self._state is _State.HEADERS:
                 self._spent = 0.0
@@ -76,13 +78,13 @@ class Watch:
             self._received += amount
 
     def sent(self) -> None:
-        """The request's body is on its way as a whole: from here on the server has its time for an answer."""
+        """Report that the request's body was sent: from here on the server has its time for an answer."""
         with self._lock:
             self._begin_window()
             self._state = _State.HEADERS
 
     def away(self) -> None:
-        """The reader is busy elsewhere: its time is not the server's."""
+        """Report that the reader is busy elsewhere: its time is not the server's."""
         with self._lock:
             self._spent += time.monotonic() - self._since
             self._state = _State.AWAY
@@ -91,7 +93,7 @@ class Watch:
         self._received, self._spent, self._since = 0, 0.0, time.monotonic()
 
     def judge(self) -> None:
-        """Called by the guardian, from its thread."""
+        """End the exchange if it must end. Called by the guardian, from its thread."""
         with self._lock:
             if self.ended is None:
                 self.ended = self._verdict()
@@ -115,7 +117,7 @@ class Watch:
 
     def _shut_down(self) -> None:
         if self._socket is not None:
-            with suppress(OSError):  # closed already: nobody waits for it
+            with suppress(OSError):  # closed already: no read waits for it
                 self._socket.shutdown(socket.SHUT_RDWR)
 
 
@@ -124,7 +126,7 @@ def timeout(what: str) -> NetworkError:
 
 
 class Guardian:
-    """The thread that looks at all running exchanges of one client."""
+    """Look at all running exchanges of one client, in one thread."""
 
     def __init__(self) -> None:
         self._watches: set[Watch] = set()
@@ -155,6 +157,6 @@ class Guardian:
             for watch in watches:
                 watch.judge()
                 if watch.ended is not None:
-                    # Its reader may have been interrupted and never say so: nobody waits for it here for ever.
+                    # Its reader may have been interrupted without a word: it is not watched for ever.
                     self.remove(watch)
             time.sleep(_TICK_SECONDS)

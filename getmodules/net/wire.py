@@ -1,9 +1,7 @@
-"""One exchange over HTTP: no redirects, no retries, no credentials of its own; everything bounded and checked.
+"""Exchange one request for one answer: no redirects, no retries, no credentials; everything bounded and checked.
 
-requests sends; what it would do behind our back (netrc, cookies, environment, decoding) is left out. An
-answer that two programs could take for different ones (two lengths, a content encoding) is refused here.
-
-Bodies of requests that are sent while they are read.
+requests sends; what it would do by itself (netrc, cookies, environment, decoding) is left out. An answer that two
+programs could take for different ones (two lengths, a content encoding) is refused here.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,33 +17,25 @@ from urllib.parse import urlsplit
 import requests
 import urllib3
 
+from getmodules.api.http import AddressCheck, Mask, SizedBody
 from getmodules.api.limits import MIB
 from getmodules.api.ports import Context
 from getmodules.errors import ConfigError, FetchError, LimitExceededError, NetworkError
 from getmodules.net.address_check import check_written_address
-from getmodules.net.connections import Adapter, AddressCheck
-from getmodules.net.credentials import masked
+from getmodules.net.connections import Adapter
 from getmodules.net.failures import TRY_AGAIN, broken_body, failure
 from getmodules.net.proxies import secrets_of
 from getmodules.net.settings import NetSettings
 from getmodules.net.watch import Guardian, Watch
-from getmodules.util.redact import printable, redact
+from getmodules.util.redact import masked, printable, redact
 from getmodules.version import VERSION
 
 #: Small enough that the slowest line that is allowed takes one of them in each window.
 _SENT_AT_ONCE = 16 << 10
 
 
-class SizedBody:
-    """A request's body that is sent while it is read. Its size is known, so no server has to take it in chunks."""
-
-    def __init__(self, pieces: Iterable[bytes], size: int) -> None:
-        self.pieces = pieces
-        self.size = size
-
-
 class WatchedBody:
-    """What requests sends: as many bytes as were announced, watched like those that come."""
+    """A body for requests to send: as many bytes as were announced, watched like those that are received."""
 
     def __init__(self, body: SizedBody, watch: Watch) -> None:
         self._body = body
@@ -83,12 +73,9 @@ SMALL_BODY_BYTES = MIB
 #: More digits than those of any length that there is are not read as a number: that takes Python ever longer.
 _LENGTH = re.compile(r"\d{1,18}", re.ASCII)
 
-#: Makes the secrets of a request in a text unreadable.
-Mask = Callable[[str], str]
-
 
 class Answer:
-    """What a server said. Close it, or read it to the end."""
+    """The answer of a server. Close it, or read it to the end."""
 
     def __init__(
         self,
@@ -97,13 +84,13 @@ class Answer:
         guardian: Guardian,
         address: str | None = None,
         mask: Mask = str,
-        veil: Mask | None = None,
+        mask_all: Mask | None = None,
     ) -> None:
         self._response = response
-        #: Of what was sent to this very server.
+        #: Masks the secrets that were sent to this server.
         self.mask = mask
-        #: Of what else must not be seen: a proxy on the way may say things, too.
-        self._veil = veil or mask
+        #: Masks those of a proxy as well, which may send them back, too.
+        self._mask_all = mask_all or mask
         #: The server's own address; ``None`` behind a proxy.
         self.address = address
         self._watch = watch
@@ -116,15 +103,15 @@ class Answer:
         self._check_encoding()
 
     def every(self, name: str) -> list[str]:
-        """The values of all headers of one name, each for itself."""
+        """Return the values of all headers of one name, each for itself."""
         return list(self._response.raw.headers.getlist(name))
 
     def shown(self, text: str, limit: int = 200) -> str:
-        """What the server said, for people: a server may send our own secrets back to us."""
-        return printable(redact(self._veil(text)), limit)
+        """Return text of the server for people: it may send our own secrets back to us."""
+        return printable(redact(self._mask_all(text)), limit)
 
     def _check_framing(self) -> int | None:
-        """The announced length; ``None`` where the body says itself when it ends."""
+        """Return the announced length; ``None`` where the body itself shows its end."""
         response = self._response
         lengths, encodings = self.every("Content-Length"), self.every("Transfer-Encoding")
         if len(lengths) > 1 or (lengths and encodings):
@@ -150,7 +137,7 @@ class Answer:
             )
 
     def pieces(self) -> Iterator[bytes]:
-        """The body as it was received; shorter or longer than announced is an error."""
+        """Yield the body as it is received; shorter or longer than announced is an error."""
         received = 0
         try:
             self._watch.reading()
@@ -172,12 +159,12 @@ class Answer:
         try:
             return bytes(self._response.raw.read1(PIECE_BYTES))
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-            raise self._watch.ended or broken_body(error, self._veil) from error
+            raise self._watch.ended or broken_body(error, self._mask_all) from error
 
     __iter__ = pieces
 
     def read(self, limit: int = SMALL_BODY_BYTES) -> bytes:
-        """A body that must be small; read once, and kept."""
+        """Return a body that must be small; read once, and remembered."""
         if self._body is None:
             self._body = self._read_all(limit)
         return self._body
@@ -196,7 +183,7 @@ class Answer:
         return bytes(body)
 
     def read_some(self, limit: int) -> bytes:
-        """The beginning of a body, for people; whatever goes wrong on the way, what came is enough."""
+        """Return the beginning of a body, for people, or what came before an error."""
         body = bytearray()
         with suppress(FetchError):
             for piece in self.pieces():
@@ -211,13 +198,13 @@ class Answer:
         self._guardian.remove(self._watch)
         if self.length == 0 and "Transfer-Encoding" not in self.headers:
             # Nothing is to come: as it was read to its end, the connection can serve the next request. Where chunks are
-            # announced for what has no body (a 204, a 304), the library would read them, and nobody watches any more.
+            # announced for what has no body (a 204, a 304), the library would read them, unwatched.
             self._response.raw.drain_conn()
         self._response.close()
 
 
 def shown_place(url: str) -> str:
-    """Host and path: the query of a signed URL is a credential."""
+    """Return host and path: the query of a signed URL is a credential."""
     return f"{shown_host(url)}{printable(urlsplit(url).path, 500)}"
 
 
@@ -228,7 +215,7 @@ class Wire:
         self.settings = settings
         self._guardian = Guardian()
         self._local = threading.local()
-        # No requests.Session: it keeps cookies, reads netrc, and looks at redirects although it is told not to.
+        # Not a requests.Session: it keeps cookies, reads netrc, and looks at redirects even if they are turned off.
         self._adapter = Adapter(self._local)
 
     def exchange(
@@ -246,7 +233,7 @@ class Wire:
         context.checkpoint()
         proxy = self.settings.proxy_for(url)
         is_direct = proxy is None
-        veil = mask if proxy is None else _with_secrets(mask, secrets_of(proxy))
+        mask_all = mask if proxy is None else _with_secrets(mask, secrets_of(proxy))
         if check_address is not None and not is_direct:
             check_written_address(_place(url)[1], check_address)
             check_address = None
@@ -260,15 +247,15 @@ class Wire:
             _log.debug(
                 "%s %s: %d %s",
                 method,
-                shown_place(veil(url)),
+                shown_place(mask_all(url)),
                 response.status_code,
-                printable(redact(veil(response.reason or ""))),
+                printable(redact(mask_all(response.reason or ""))),
             )
             try:
                 if watch.ended is not None:
                     raise watch.ended
                 address = self._local.address if is_direct else None
-                return Answer(response, watch, self._guardian, address, mask, veil)
+                return Answer(response, watch, self._guardian, address, mask, mask_all)
             except BaseException:
                 response.close()
                 raise
@@ -279,7 +266,7 @@ class Wire:
                 raise watch.ended from None
             if isinstance(error, (requests.RequestException, urllib3.exceptions.HTTPError, OSError, UnicodeError)):
                 # Not ``from error``: what the libraries say has the whole URL in it, signatures and all.
-                raise self._unusable_file(url) or failure(error, veil) from None
+                raise self._unusable_file(url) or failure(error, mask_all) from None
             raise
         finally:
             self._local.watch = self._local.check_address = None
@@ -291,7 +278,7 @@ class Wire:
         return unusable_file(self.settings, host, port) if scheme == "https" else None
 
     def _certified(self, url: str) -> tuple[str, str, int]:
-        """Whose certificate the connection is judged by: for what is asked for in the clear, that of a proxy."""
+        """Return the party whose certificate is checked: for plain http, that is a proxy."""
         place = _place(url)
         proxy = self.settings.proxy_for(url) if place[0] == "http" else None
         return _place(proxy) if proxy else place
@@ -326,7 +313,7 @@ def _with_secrets(mask: Mask, secrets: tuple[str, ...]) -> Mask:
 
 
 def _prepared(method: str, url: str, headers: Mapping[str, str], body: Any) -> requests.PreparedRequest:
-    """Not by ``Request.prepare``, which looks for cookies, and takes credentials from the URL and from ~/.netrc."""
+    """Prepare without ``Request.prepare``, which adds cookies, and credentials from the URL and from ~/.netrc."""
     request = requests.PreparedRequest()
     request.prepare_method(method)
     request.prepare_url(url, None)

@@ -16,7 +16,7 @@ from getmodules.addresses.url import check_url
 from getmodules.api.ports import Shorthand
 from getmodules.archive.names import member_path
 from getmodules.errors import AddressError, GetModulesError, UnsafeContentError
-from getmodules.plugins.adapters import BoundDetector
+from getmodules.plugins.adapters import DetectorAdapter
 from getmodules.plugins.catalog import Catalog
 from getmodules.plugins.loader import Plugin
 from getmodules.util.digest import Digest
@@ -109,7 +109,7 @@ def _detect(
         raise error.brought_by(str(strangers[-1].guard)) if strangers else error from error.__cause__
 
 
-def _one_round(shorthand: Shorthand, address: SourceAddress, catalog: Catalog) -> tuple[BoundDetector, str]:
+def _one_round(shorthand: Shorthand, address: SourceAddress, catalog: Catalog) -> tuple[DetectorAdapter, str]:
     for detector in catalog.detectors:
         longer = detector.detect(shorthand)
         if longer is not None:

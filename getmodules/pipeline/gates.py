@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from getmodules.api.model import Archive, Demand, Evidence, Gate, Pin, Tree
 from getmodules.api.ports import Context
 from getmodules.errors import ConfigError, DigestMismatchError, LockMismatchError, VerificationError
-from getmodules.plugins.adapters import BoundVerifier
+from getmodules.plugins.adapters import VerifierAdapter
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 
@@ -63,7 +63,7 @@ def judge(
     gate: Gate,
     subject: Pin | Archive | Tree,
     demands: Iterable[Demand],
-    verifiers: Sequence[BoundVerifier],
+    verifiers: Sequence[VerifierAdapter],
     context: Context,
 ) -> tuple[Evidence, ...]:
     """The evidence that ``subject`` may pass ``gate``; raises :class:`VerificationError` where it may not."""

@@ -10,7 +10,7 @@ from getmodules.addresses.types import PackageAddress
 from getmodules.api.limits import Deadline, Limits
 from getmodules.api.model import Archive, Demand, Evidence, Gate, Pin, Tree
 from getmodules.api.ports import Context, Credential, Network, NoNetwork, Origin, Phase, Progress
-from getmodules.cache.location import Home
+from getmodules.cache.location import CacheLocation
 from getmodules.cache.session import CacheSession, Spare, WriteTrouble, temporary_directory
 from getmodules.errors import GetModulesError, InstallError
 from getmodules.files.private import PrivateDirectories, Sweeper
@@ -24,7 +24,7 @@ from getmodules.util.once import Memo
 from getmodules.util.values import field, valueclass
 
 
-def _no_cache() -> Home | None:
+def _no_cache() -> CacheLocation | None:
     return None
 
 
@@ -39,7 +39,7 @@ class Operation:
     sweeper: Sweeper = field(default_factory=Sweeper)
     network: Network = field(default_factory=lambda: ClientNetwork(NetSettings()))
     #: Opens the cache when it is first needed; returns None where there is none.
-    open_cache: Callable[[], Home | None] = _no_cache
+    open_cache: Callable[[], CacheLocation | None] = _no_cache
     offline: bool = False
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     memo: Memo = field(default_factory=Memo, repr=False)
@@ -76,7 +76,7 @@ class Operation:
         with self.package(name, cached=False) as run:
             yield run.context
 
-    def _cache_for(self, package: PackageAddress | str) -> Home | None:
+    def _cache_for(self, package: PackageAddress | str) -> CacheLocation | None:
         """Open the cache for a package; one that lies on this machine needs none."""
         if isinstance(package, str) or is_local(package, self.catalog):
             return None

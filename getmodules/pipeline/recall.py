@@ -14,7 +14,7 @@ from types import MappingProxyType
 from getmodules.addresses.core_arguments import parse_checksum
 from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.api.model import Archive, Blob, Gate, Pin
-from getmodules.cache.records import PROOF_BYTES, Brought, PinRecord, RefRecord, now
+from getmodules.cache.records import PROOF_BYTES, PinRecord, RecordedBlob, RefRecord, now
 from getmodules.errors import AddressError
 from getmodules.pipeline.detect import detect, is_local
 from getmodules.pipeline.operation import Run
@@ -204,7 +204,7 @@ def _checksum(package: PackageAddress) -> Digest | None:
     return checksum if isinstance(checksum, Digest) else None
 
 
-def _blob(brought: Brought, archive: Archive) -> Blob:
+def _blob(brought: RecordedBlob, archive: Archive) -> Blob:
     return Blob(
         chunks=(),
         size=archive.size,
@@ -215,5 +215,5 @@ def _blob(brought: Brought, archive: Archive) -> Blob:
     )
 
 
-def _brought(blob: Blob, digest: Digest) -> Brought:
-    return Brought(digest=digest, key=blob.key, name=blob.name, media_type=blob.media_type, format=blob.format)
+def _brought(blob: Blob, digest: Digest) -> RecordedBlob:
+    return RecordedBlob(digest=digest, key=blob.key, name=blob.name, media_type=blob.media_type, format=blob.format)

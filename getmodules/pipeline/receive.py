@@ -30,10 +30,10 @@ from getmodules.pipeline.checksums import expected_checksum, servers_checksums
 from getmodules.pipeline.operation import Run
 from getmodules.pipeline.resolve import Location
 from getmodules.pipeline.spool import OWN_ALGORITHM, checked_size, spool, with_digests
-from getmodules.plugins.adapters import BoundUnpacker
+from getmodules.plugins.adapters import UnpackerAdapter
 from getmodules.plugins.catalog import Catalog
-from getmodules.plugins.getter_adapter import BoundGetter
-from getmodules.plugins.guard import Guarded
+from getmodules.plugins.getter_adapter import GetterAdapter
+from getmodules.plugins.guard import GuardedIterable
 from getmodules.plugins.loader import Plugin, attributed
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
@@ -143,7 +143,7 @@ def _receive_layers(layers: Layers, plugin: Plugin, run: Run) -> Package:
     for number, blob in enumerate(layers.blobs):
         with attributed(plugin):
             unpacker = _unpacker(blob, Treatment(), run.catalog)
-            assert isinstance(unpacker, BoundUnpacker)  # layers say their format
+            assert isinstance(unpacker, UnpackerAdapter)  # layers say their format
             demands = gates.of_promises(blob.digests, "the source")
             with _spooled(blob, f"layer-{number}", demands, run, spent=spent) as archive:
                 run.context.phase(Phase.VERIFYING)
@@ -166,7 +166,7 @@ def _receive_layers(layers: Layers, plugin: Plugin, run: Run) -> Package:
     )
 
 
-def _members_of(unpacker: BoundUnpacker, archive: Archive, context: Context) -> Iterable[Member]:
+def _members_of(unpacker: UnpackerAdapter, archive: Archive, context: Context) -> Iterable[Member]:
     return unpacker.unpack(archive, context).items
 
 
@@ -214,7 +214,7 @@ def close(fetched: Blob | Layers | Members) -> None:
             close(blob)
         return
     source = fetched.chunks if isinstance(fetched, Blob) else fetched.items
-    if isinstance(source, Guarded):
+    if isinstance(source, GuardedIterable):
         source.close()
 
 
@@ -257,7 +257,7 @@ def _bytes_demands(blob: Blob, location: Location, context: Context) -> tuple[De
     return tuple(demands)
 
 
-def _unpacker(blob: Blob, treatment: Treatment, catalog: Catalog) -> BoundUnpacker | str:
+def _unpacker(blob: Blob, treatment: Treatment, catalog: Catalog) -> UnpackerAdapter | str:
     """The unpacker for ``blob``, or the file name under which it is installed as it is."""
     if blob.format is not None:
         if blob.format not in catalog.formats:
@@ -283,7 +283,7 @@ def _unpacker(blob: Blob, treatment: Treatment, catalog: Catalog) -> BoundUnpack
     return unpacker
 
 
-def _other_format(archive: Archive, unpacker: BoundUnpacker, getter: BoundGetter, catalog: Catalog) -> str | None:
+def _other_format(archive: Archive, unpacker: UnpackerAdapter, getter: GetterAdapter, catalog: Catalog) -> str | None:
     looks = None
     with suppress(FetchError, OSError), opened(archive) as file:
         looks = looks_like(file.read(HEAD_BYTES))

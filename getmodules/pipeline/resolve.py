@@ -18,7 +18,7 @@ from getmodules.api.ports import Context, Phase
 from getmodules.errors import AddressError, FetchError, GetModulesError, UnsafeContentError
 from getmodules.pipeline.detect import detect_elsewhere, is_local
 from getmodules.plugins.catalog import Catalog
-from getmodules.plugins.getter_adapter import BoundGetter
+from getmodules.plugins.getter_adapter import GetterAdapter
 from getmodules.plugins.loader import attributed
 from getmodules.util.digest import Digest
 from getmodules.util.values import field, replace, valueclass
@@ -49,7 +49,7 @@ class Location:
     home: str = ""
 
     @property
-    def getter(self) -> BoundGetter:
+    def getter(self) -> GetterAdapter:
         return self.catalog.getter(self.package.getter)
 
     @property

@@ -8,13 +8,13 @@ from collections import defaultdict
 
 from getmodules.api.limits import Limits
 from getmodules.api.ports import Progress
-from getmodules.cache.location import Home, open_home
+from getmodules.cache.location import CacheLocation, open_cache
 from getmodules.files.private import PrivateDirectories, Sweeper
 from getmodules.net.settings import ClientNetwork
 from getmodules.pipeline.operation import Operation
 from getmodules.pipeline.settings import Settings
 from getmodules.plugins.catalog import Catalog, build
-from getmodules.plugins.loader import check_named, load, tell_broken
+from getmodules.plugins.loader import check_named, load, warn_of_broken
 
 
 class Services:
@@ -28,7 +28,7 @@ class Services:
         #: By process: whoever holds one is not in a process that is forked meanwhile.
         self._locks: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
         self._cache_lock = threading.Lock()
-        self._cache: Home | None = None
+        self._cache: CacheLocation | None = None
         self._has_told = False
 
     def with_settings(self, settings: Settings) -> Services:
@@ -63,12 +63,12 @@ class Services:
         check_named(self.settings.selection, self.catalog.plugins)
         if not self._has_told:
             self._has_told = True
-            tell_broken(self.catalog.plugins)
+            warn_of_broken(self.catalog.plugins)
 
-    def _open_cache(self) -> Home | None:
+    def _open_cache(self) -> CacheLocation | None:
         """Open the cache, and judge it, when it is first used, and again after somebody has removed it."""
         with self._cache_lock:
             removed = self._cache is not None and not self._cache.root.is_dir()
             if (self._cache is None or removed) and self.settings.cache_dir is not None:
-                self._cache = open_home(self.settings.cache_dir)
+                self._cache = open_cache(self.settings.cache_dir)
             return self._cache

@@ -11,7 +11,7 @@ from getmodules.api.ports import Progress
 from getmodules.cache.location import directory_from
 from getmodules.errors import AddressError, ConfigError
 from getmodules.net.settings import NetSettings
-from getmodules.plugins.loader import Selection
+from getmodules.plugins.loader import PluginSelection
 from getmodules.util.redact import printable, redact_address
 from getmodules.util.values import field, valueclass
 
@@ -25,7 +25,7 @@ class Settings:
 
     limits: Limits
     progress: Progress
-    selection: Selection
+    selection: PluginSelection
     #: The program's own plugins, besides the installed ones.
     plugins: tuple[object, ...]
     network: NetSettings
@@ -68,11 +68,11 @@ def limits_from(environ: Mapping[str, str]) -> Limits:
     return Limits().with_environment(environ)
 
 
-def selection_from(environ: Mapping[str, str], without: Iterable[str] = ()) -> Selection:
+def selection_from(environ: Mapping[str, str], without: Iterable[str] = ()) -> PluginSelection:
     """``GETMODULES_PLUGINS`` lets only the named third-party plugins in; empty, none; unset, all."""
     names = environ.get(PLUGINS_VARIABLE)
     only = None if names is None else frozenset(name.strip() for name in names.split(",") if name.strip())
-    return Selection(only=only, without=frozenset(without))
+    return PluginSelection(only=only, without=frozenset(without))
 
 
 def registry_from(environ: Mapping[str, str], given: str | None = None) -> str | None:

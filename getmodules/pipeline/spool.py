@@ -9,7 +9,7 @@ from functools import partial
 from getmodules.api.model import FEW_BYTES, Archive, Blob
 from getmodules.api.ports import Context
 from getmodules.errors import DigestMismatchError, GetModulesError, LimitExceededError, NetworkError
-from getmodules.files.download_file import Arriving
+from getmodules.files.download_file import DownloadFile
 from getmodules.files.os_errors import translated
 from getmodules.util.digest import Digest
 from getmodules.util.values import replace
@@ -24,7 +24,7 @@ _INLINE_BYTES = 4 << 20
 
 def spool(
     blob: Blob,
-    into: Arriving,
+    into: DownloadFile,
     algorithms: Iterable[str],
     context: Context,
     *,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from getmodules.api.model import Installed, Request, Tree, Want
 from getmodules.api.ports import Context
-from getmodules.archive.selection import Outlet
+from getmodules.archive.selection import Output
 from getmodules.archive.writer import write_members
 from getmodules.errors import ContentError, CorruptArchiveError, GetModulesError
 from getmodules.files.staging import Staging
@@ -73,8 +73,8 @@ class Targets:
             with attributed(*package.plugins), package.advised():
                 for want in wants:
                     roots.append(self._stagings[want.dest].open_tree())
-                outlets = [Outlet(want.subdir, root) for want, root in zip(wants, roots, strict=True)]
-                return write_members(package.members, outlets, context, packed_bytes=package.packed_bytes)
+                outputs = [Output(want.subdir, root) for want, root in zip(wants, roots, strict=True)]
+                return write_members(package.members, outputs, context, packed_bytes=package.packed_bytes)
         except ContentError as error:
             self.failed_together = len(wants) > 1 and not isinstance(error, CorruptArchiveError)
             raise

@@ -1,4 +1,4 @@
-"""A plugin's offer as the core calls it: defaults for what was left out, checks on what comes back.
+"""Adapt the detectors, unpackers, credentials, verifiers and progress sinks of plugins: defaults, and checked results.
 
 Everything that can be read once is read once, when the catalog is built, so that an object that changes its
 mind later changes nothing.
@@ -7,7 +7,7 @@ mind later changes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TextIO
 
 from getmodules.api.model import Archive, Gate, Member, Members, Pin, Tree
 from getmodules.api.ports import Context, Credential, Origin, Progress, Shorthand
@@ -17,7 +17,7 @@ from getmodules.util.values import valueclass
 
 
 def strings_of(plugin: Plugin, offer: Any, attribute: str) -> tuple[str, ...]:
-    """``offer.attribute`` as strings; a lone string would be taken for its letters, so it is refused."""
+    """Return ``offer.attribute`` as strings; a lone string would be taken for its letters, so it is refused."""
     where = f"{type(offer).__name__}.{attribute}"
     value = plugin.guard.call(where, getattr, offer, attribute)
     if isinstance(value, str) or not isinstance(value, Iterable):
@@ -29,26 +29,26 @@ def strings_of(plugin: Plugin, offer: Any, attribute: str) -> tuple[str, ...]:
 
 
 def each_once(strings: Iterable[str]) -> tuple[str, ...]:
-    """Said twice by one plugin is no conflict."""
+    """Return the strings without repetitions: a name that one plugin says twice is not a conflict."""
     return tuple(dict.fromkeys(strings))
 
 
 @valueclass(kw_only=False)
-class BoundDetector:
+class DetectorAdapter:
     plugin: Plugin
     offer: Any
     name: str
 
     def detect(self, shorthand: Shorthand) -> str | None:
         where = f"detector {self.name!r}"
-        result = self.plugin.guard.ask(where, self.offer, "detect", shorthand)
+        result = self.plugin.guard.call_method(where, self.offer, "detect", shorthand)
         if result is not None and not isinstance(result, str):
             raise self.plugin.guard.violation(f"{where} returned {type(result).__name__}, not a string or None")
         return result
 
 
 @valueclass
-class BoundUnpacker:
+class UnpackerAdapter:
     plugin: Plugin
     offer: Any
     names: tuple[str, ...]
@@ -58,19 +58,19 @@ class BoundUnpacker:
 
     def unpack(self, archive: Archive, context: Context) -> Members:
         where = f"unpacker {self.names[0]!r}"
-        items: Iterable[Member] = self.plugin.guard.ask(where, self.offer, "unpack", archive, context)
+        items: Iterable[Member] = self.plugin.guard.call_method(where, self.offer, "unpack", archive, context)
         members = self.plugin.guard.members(where, items, ours=self.plugin.first_party)
         return Members(members, strict=True)
 
 
-def bind_unpacker(plugin: Plugin, offer: Any) -> BoundUnpacker:
+def adapt_unpacker(plugin: Plugin, offer: Any) -> UnpackerAdapter:
     names = strings_of(plugin, offer, "names")
     if not names:
         raise plugin.guard.violation(f"{type(offer).__name__}.names is empty")
     suffixes = each_once(suffix.lower() for suffix in strings_of(plugin, offer, "suffixes"))
     if not all(suffix.startswith(".") for suffix in suffixes):
         raise plugin.guard.violation(f"{type(offer).__name__}.suffixes must begin with a dot")
-    return BoundUnpacker(
+    return UnpackerAdapter(
         plugin=plugin,
         offer=offer,
         names=names,
@@ -83,21 +83,21 @@ def bind_unpacker(plugin: Plugin, offer: Any) -> BoundUnpacker:
 
 
 @valueclass(kw_only=False)
-class BoundCredentials:
+class CredentialsAdapter:
     plugin: Plugin
     offer: Any
     name: str
 
     def lookup(self, origin: Origin, path: str) -> Credential | None:
         where = f"credentials {self.name!r}"
-        result = self.plugin.guard.ask(where, self.offer, "lookup", origin, path)
+        result = self.plugin.guard.call_method(where, self.offer, "lookup", origin, path)
         if result is not None and not (isinstance(result, Credential) and isinstance(result.secret, Secret)):
             raise self.plugin.guard.violation(f"{where} returned something that is not a Credential with a Secret")
         return result
 
 
 @valueclass(kw_only=False)
-class BoundVerifier:
+class VerifierAdapter:
     plugin: Plugin
     offer: Any
     name: str
@@ -105,21 +105,21 @@ class BoundVerifier:
 
     def verify(self, gate: Gate, subject: Pin | Archive | Tree, context: Context) -> str | None:
         where = f"verifier {self.name!r}"
-        result = self.plugin.guard.ask(where, self.offer, "verify", gate, subject, context)
+        result = self.plugin.guard.call_method(where, self.offer, "verify", gate, subject, context)
         if result is not None and not isinstance(result, str):
             raise self.plugin.guard.violation(f"{where} returned {type(result).__name__}, not a string or None")
         return result
 
 
-def bind_verifier(plugin: Plugin, offer: Any, name: str) -> BoundVerifier:
+def adapt_verifier(plugin: Plugin, offer: Any, name: str) -> VerifierAdapter:
     gates = frozenset(plugin.guard.collect("gates", offer.gates))
     if not gates or not all(isinstance(gate, Gate) for gate in gates):
         raise plugin.guard.violation(f"the gates of verifier {name!r} must be of getmodules.Gate")
-    return BoundVerifier(plugin, offer, name, gates)
+    return VerifierAdapter(plugin, offer, name, gates)
 
 
 @valueclass(kw_only=False)
-class BoundProgress:
+class ProgressAdapter:
     plugin: Plugin
     offer: Any
     name: str
@@ -128,14 +128,14 @@ class BoundProgress:
     def names(self) -> tuple[str, ...]:
         return (self.name,)
 
-    def open(self, stream: Any) -> Progress:
-        progress = self.plugin.guard.ask(f"progress {self.name!r}", self.offer, "open", stream)
+    def open(self, stream: TextIO | None) -> Progress:
+        progress = self.plugin.guard.call_method(f"progress {self.name!r}", self.offer, "open", stream)
         if not isinstance(progress, Progress):
             raise self.plugin.guard.violation(f"progress {self.name!r} did not open a getmodules.Progress")
         return progress
 
 
-def first_credential(credentials: Iterable[BoundCredentials], origin: Origin, path: str) -> Credential | None:
-    """The first answer wins; ``None`` means: not mine, ask the next."""
+def first_credential(credentials: Iterable[CredentialsAdapter], origin: Origin, path: str) -> Credential | None:
+    """Return the first credential found; ``None`` from one source means: ask the next."""
     answers: Iterator[Credential | None] = (each.lookup(origin, path) for each in credentials)
     return next((answer for answer in answers if answer is not None), None)

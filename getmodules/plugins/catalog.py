@@ -1,8 +1,8 @@
-"""What plugins offer, as tables that never change: after this, dispatch is a lookup.
+"""Collect the offers of plugins in tables that never change: after this, dispatch is a lookup.
 
-Two claims on one name make that name unusable, with an error that names both; every other name works. What the
-core calls later is never the plugin's object itself but one of the bound wrappers here, which supply the
-defaults of what a plugin left out and check what it returns.
+Two plugins with one name make that name unusable, with an error that names both; every other name works. The core
+never calls a plugin's object itself but an adapter (:mod:`getmodules.plugins.adapters`), which supplies the defaults
+of what a plugin left out and checks what it returns.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any, Generic, TypeVar
 
 from getmodules.errors import PluginConflictError, PluginError, UnknownSchemeError
 from getmodules.plugins.adapters import (
-    BoundCredentials,
-    BoundDetector,
-    BoundProgress,
-    BoundUnpacker,
-    BoundVerifier,
-    bind_unpacker,
-    bind_verifier,
+    CredentialsAdapter,
+    DetectorAdapter,
+    ProgressAdapter,
+    UnpackerAdapter,
+    VerifierAdapter,
+    adapt_unpacker,
+    adapt_verifier,
 )
 from getmodules.plugins.entry_points import normalised
-from getmodules.plugins.getter_adapter import BoundGetter, bind_getter
+from getmodules.plugins.getter_adapter import GetterAdapter, adapt_getter
 from getmodules.plugins.loader import Plugin
 from getmodules.util.redact import printable
 from getmodules.util.values import replace, valueclass
@@ -38,14 +38,14 @@ _NO_PLUGIN = (
 )
 
 
-class Table(Generic[T]):
-    """Names to offers. A name that two plugins claim raises when it is asked for, and only then."""
+class OfferTable(Generic[T]):
+    """A table of offers by name. A name that two plugins offer raises when it is looked up, and only then."""
 
-    def __init__(self, kind: str, claims: Iterable[tuple[str, Plugin, T]]) -> None:
+    def __init__(self, kind: str, offers: Iterable[tuple[str, Plugin, T]]) -> None:
         self._kind = kind
         self._offers: dict[str, T] = {}
         self._owners: dict[str, list[Plugin]] = {}
-        for name, plugin, offer in claims:
+        for name, plugin, offer in offers:
             self._offers.setdefault(name, offer)
             self._owners.setdefault(name, []).append(plugin)
         self.names = sorted(self._offers)
@@ -76,37 +76,37 @@ class Table(Generic[T]):
 @valueclass
 class Catalog:
     plugins: tuple[Plugin, ...]
-    detectors: tuple[BoundDetector, ...]
-    getters: Table[BoundGetter]
+    detectors: tuple[DetectorAdapter, ...]
+    getters: OfferTable[GetterAdapter]
     #: By ``archive=`` name, by suffix and by media type.
-    formats: Table[BoundUnpacker]
-    suffixes: Table[BoundUnpacker]
-    media_types: Table[BoundUnpacker]
+    formats: OfferTable[UnpackerAdapter]
+    suffixes: OfferTable[UnpackerAdapter]
+    media_types: OfferTable[UnpackerAdapter]
     #: By the media type of OCI layers.
-    layers: Table[BoundUnpacker]
-    credentials: tuple[BoundCredentials, ...]
-    verifiers: tuple[BoundVerifier, ...]
-    progress: Table[BoundProgress]
+    layers: OfferTable[UnpackerAdapter]
+    credentials: tuple[CredentialsAdapter, ...]
+    verifiers: tuple[VerifierAdapter, ...]
+    progress: OfferTable[ProgressAdapter]
 
-    def getter(self, scheme: str) -> BoundGetter:
+    def getter(self, scheme: str) -> GetterAdapter:
         if scheme not in self.getters:
             raise self.unknown_scheme(scheme)
         return self.getters[scheme]
 
-    def unpacker_for_name(self, file_name: str) -> BoundUnpacker | None:
-        """By the longest known suffix."""
+    def unpacker_for_name(self, file_name: str) -> UnpackerAdapter | None:
+        """Return the unpacker for the longest known suffix."""
         lower = file_name.lower()
         suffixes = [suffix for suffix in self.suffixes.names if lower.endswith(suffix) and len(lower) > len(suffix)]
         return self.suffixes[max(suffixes, key=len)] if suffixes else None
 
-    def unpacker_for_media_type(self, media_type: str) -> BoundUnpacker | None:
+    def unpacker_for_media_type(self, media_type: str) -> UnpackerAdapter | None:
         essence = media_type.partition(";")[0].strip().lower()
         if essence not in self.media_types:
             return None
         return self.media_types[essence]
 
     def layer_formats(self) -> Mapping[str, str]:
-        """Format names by layer media type, ours first; a media type that two plugins claim is nobody's."""
+        """Return format names by layer media type, ours first; one that two plugins offer is left out."""
         return MappingProxyType(self.layers.undisputed(lambda unpacker: unpacker.names[0]))
 
     def conflicts(self) -> list[PluginConflictError]:
@@ -126,7 +126,7 @@ class Catalog:
         return UnknownSchemeError(f"no plugin brings the scheme {printable(scheme)!r}", hint="; ".join(hints))
 
     def _absent(self, scheme: str) -> tuple[list[str], list[str]]:
-        """Who brings it in all likelihood, and who may: what is not loaded cannot be asked, so its name has to do."""
+        """Return hints at plugins that probably bring ``scheme``, by their names, and at those that may."""
         likely, possible = [], []
         for plugin in self.plugins:
             if plugin.error is not None:
@@ -146,7 +146,7 @@ def _is_named_for(plugin: Plugin, scheme: str) -> bool:
 
 
 def build(plugins: Iterable[Plugin]) -> Catalog:
-    """The tables. A plugin whose offer breaks its port joins the failed ones, with everything else it offers."""
+    """Build the catalog. A plugin whose offer breaks its port counts as failed, with everything else it offers."""
     accepted: list[Plugin] = []
     bound: list[tuple[Plugin, dict[str, list[Any]]]] = []
     for plugin in plugins:
@@ -163,8 +163,8 @@ def build(plugins: Iterable[Plugin]) -> Catalog:
     def offers(hook: str) -> list[tuple[Plugin, Any]]:
         return [(plugin, offer) for plugin, wrapped in bound for offer in wrapped.get(hook, ())]
 
-    def table(kind: str, hook: str, names: str) -> Table[Any]:
-        return Table(kind, [(name, plugin, o) for plugin, o in offers(hook) for name in getattr(o, names)])
+    def table(kind: str, hook: str, names: str) -> OfferTable[Any]:
+        return OfferTable(kind, [(name, plugin, o) for plugin, o in offers(hook) for name in getattr(o, names)])
 
     return Catalog(
         plugins=tuple(accepted),
@@ -180,8 +180,8 @@ def build(plugins: Iterable[Plugin]) -> Catalog:
     )
 
 
-def _detector_rank(detector: BoundDetector) -> int:
-    """Forges first, then strangers, then paths: a plugin can add shorthand, not take ours over."""
+def _detector_rank(detector: DetectorAdapter) -> int:
+    """Rank forges first, then third parties, then paths: a plugin can add shorthand, not take ours over."""
     if not detector.plugin.first_party:
         return 1
     return 2 if detector.name == "file" else 0
@@ -198,10 +198,10 @@ def _named(bound: Callable[[Plugin, Any, str], Any]) -> Callable[[Plugin, Any], 
 
 
 _BIND: dict[str, Callable[[Plugin, Any], Any]] = {
-    "getmodules_detectors": _named(BoundDetector),
-    "getmodules_getters": bind_getter,
-    "getmodules_unpackers": bind_unpacker,
-    "getmodules_credentials": _named(BoundCredentials),
-    "getmodules_verifiers": _named(bind_verifier),
-    "getmodules_progress": _named(BoundProgress),
+    "getmodules_detectors": _named(DetectorAdapter),
+    "getmodules_getters": adapt_getter,
+    "getmodules_unpackers": adapt_unpacker,
+    "getmodules_credentials": _named(CredentialsAdapter),
+    "getmodules_verifiers": _named(adapt_verifier),
+    "getmodules_progress": _named(ProgressAdapter),
 }

@@ -1,4 +1,4 @@
-"""Whether values that a plugin made are what their annotations say: a plugin need not be type-checked."""
+"""Check that values of plugins are what their annotations say: a plugin need not be type-checked."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from getmodules.api.model import Demand, Gate
 from getmodules.errors import AddressError
 from getmodules.util.digest import Digest
 
-#: Of a source's own words about what it sent: an entity tag, a time.
+#: The bounds of a validator: an entity tag, a time.
 _VALIDATOR_PAIRS, _VALIDATOR_LENGTH = 8, 4_096
 
 
 def is_url(text: str) -> bool:
-    """Whether ``text`` is a URL and nothing else, that reads back as what it is."""
+    """Return whether ``text`` is a URL and nothing else, and parses to itself."""
     try:
         check_url(text)
         address = parse(text)
@@ -29,7 +29,7 @@ def is_url(text: str) -> bool:
 
 
 def reads_back(package: PackageAddress) -> bool:
-    """Whether the arguments are what their typed spelling says: what is shown must mean what was checked."""
+    """Return whether the arguments parse to themselves: what is shown must mean what was checked."""
     arguments = package.arguments.items_typed
     if type(arguments) is not tuple or not all(type(each) is Argument for each in arguments):
         return False
@@ -53,7 +53,7 @@ def is_sound_blob(blob: Any) -> bool:
 
 
 def _is_sound_validator(validator: Any) -> bool:
-    """It is written down, and comes back to the getter in a later run: small, plain, and nothing of its classes."""
+    """Return whether a validator is small and plain: it is stored, and returned to the getter in a later run."""
     return (
         type(validator) in (dict, MappingProxyType)
         and len(validator) <= _VALIDATOR_PAIRS
@@ -75,7 +75,7 @@ def is_sound_demand(demand: Any) -> bool:
 
 
 def bounded_names(names: Iterable[Any], checkpoint: Callable[[], None]) -> tuple[str, ...]:
-    """Each name once; a list without an end is no list."""
+    """Return each name once; refuse a list without an end."""
     found: dict[str, None] = {}
     remembered = 0
     for name in names:

@@ -1,4 +1,4 @@
-"""Finds the entry points of one group, without the cost of ``importlib.metadata``.
+"""Find the entry points of one group, without the cost of ``importlib.metadata``.
 
 Importing that and walking every distribution's metadata takes several times as long as starting Python; here a
 directory listing for each entry of ``sys.path``, and one small file for each distribution that has entry
@@ -34,12 +34,12 @@ class EntryPoint(NamedTuple):
 
 
 def normalised(name: str) -> str:
-    """A distribution's name as indexes compare it."""
+    """Return a distribution's name as indexes compare it."""
     return _SEPARATORS.sub("-", name).lower()
 
 
 def find(group: str, path: Iterable[str] | None = None) -> Iterator[EntryPoint]:
-    """The entry points of ``group`` on ``path`` (default: ``sys.path``), in the order of the path."""
+    """Yield the entry points of ``group`` on ``path`` (default: ``sys.path``), in the order of the path."""
     seen: set[str] = set()
     for directory in sys.path if path is None else path:
         try:
@@ -76,7 +76,7 @@ def _read(path: str) -> str | None:
 
 
 def _cannot_look(path: str, error: OSError) -> ConfigError:
-    """Not to find a plugin that is there would end in an error about something else."""
+    """Return the error for a directory that cannot be read: a missing plugin would lead to a misleading error."""
     return ConfigError(f"cannot look for plugins in {printable(path, 500)!r}: {error.strerror}")
 
 

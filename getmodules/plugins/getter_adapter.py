@@ -1,4 +1,4 @@
-"""A getter as the core calls it: defaults for what was left out, checks on what comes back."""
+"""Adapt the getters of plugins: defaults for what was left out, and checks on every value that they return."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 
 
 @valueclass
-class BoundGetter:
+class GetterAdapter:
     plugin: Plugin
     offer: Any
     schemes: tuple[str, ...]
@@ -28,9 +28,9 @@ class BoundGetter:
     arguments: frozenset[str] | None
     core_arguments: frozenset[str]
     local: bool
-    #: Whether what it brings may be of another URL than what it was asked for.
+    #: Whether its packages may be of another URL than the one that was asked for.
     sends_on: bool = True
-    #: Which argument takes a name of ``versions``; ``None`` where there are none.
+    #: The argument that takes a name of ``versions``; ``None`` where there are none.
     version_argument: str | None = None
     #: Whether it gives an identity without fetching, so that an address of its own may be pinned.
     resolves: bool = True
@@ -76,7 +76,7 @@ class BoundGetter:
         return demands
 
     def resolve(self, package: PackageAddress, context: Context) -> Pin | Elsewhere | None:
-        result = self._optional("resolve", context.mirrors.asked(package), context)
+        result = self._optional("resolve", context.mirrors.mirrored(package), context)
         if result is None:
             return None
         if isinstance(result, Elsewhere):
@@ -86,7 +86,7 @@ class BoundGetter:
         if type(result.id) is not str or not result.id or not result.id.isprintable():
             raise self.plugin.guard.violation("resolve returned a Pin without an id")
         self._check_pinned(result.package)
-        meant = context.mirrors.meant(package, result.package)
+        meant = context.mirrors.original(package, result.package)
         return replace(result, package=meant, digests=self._digests("a Pin", result.digests))
 
     def _digests(self, owner: str, given: Any) -> dict[str, str]:
@@ -108,7 +108,7 @@ class BoundGetter:
             ) from error
 
     def repository(self, package: PackageAddress, context: Context) -> Any:
-        """What packages of this kind can be published to: a repository as the OCI getter knows them."""
+        """Return the repository of a package: see ``RepositoryGetter`` in ``getmodules.getters.oci.repository``."""
         found = self._optional("repository", package, context)
         if found is None:
             raise AddressError(
@@ -118,13 +118,13 @@ class BoundGetter:
         return found
 
     def versions(self, package: PackageAddress, context: Context) -> tuple[str, ...]:
-        """The names under which versions of ``package`` may be had."""
-        found = self._optional("versions", context.mirrors.asked(package), context)
+        """Return the names of the versions of ``package``."""
+        found = self._optional("versions", context.mirrors.mirrored(package), context)
         return self.plugin.guard.call("versions", bounded_names, found or (), context.checkpoint)
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:
-        asked = replace(pin, package=context.mirrors.asked(pin.package))
-        result = self.plugin.guard.ask("fetch", self.offer, "fetch", asked, wants, context)
+        asked = replace(pin, package=context.mirrors.mirrored(pin.package))
+        result = self.plugin.guard.call_method("fetch", self.offer, "fetch", asked, wants, context)
         if isinstance(result, Blob):
             return self._blob(result)
         if isinstance(result, Layers):
@@ -170,7 +170,7 @@ class BoundGetter:
         return None if function is None else self.plugin.guard.call(method, function, *arguments)
 
 
-def bind_getter(plugin: Plugin, offer: Any) -> BoundGetter:
+def adapt_getter(plugin: Plugin, offer: Any) -> GetterAdapter:
     schemes = strings_of(plugin, offer, "schemes")
     for scheme in schemes:
         if not _SCHEME.fullmatch(scheme):
@@ -183,7 +183,7 @@ def bind_getter(plugin: Plugin, offer: Any) -> BoundGetter:
         core_arguments = frozenset(strings_of(plugin, offer, "core_arguments"))
         if not core_arguments <= set(CORE_ARGUMENTS):
             raise plugin.guard.violation(f"core_arguments can only be {', '.join(CORE_ARGUMENTS)}")
-    return BoundGetter(
+    return GetterAdapter(
         plugin=plugin,
         offer=offer,
         schemes=schemes,
@@ -192,6 +192,6 @@ def bind_getter(plugin: Plugin, offer: Any) -> BoundGetter:
         local=getattr(offer, "local", False) is True,
         sends_on=getattr(offer, "sends_on", True) is not False,
         version_argument=getattr(offer, "version_argument", None),
-        # Not looked up on the offer itself: to get at it may go wrong, and that is told when it is called.
+        # Not looked up on the offer itself: that may raise, which is reported when the method is called.
         resolves=hasattr(type(offer), "resolve") or "resolve" in getattr(offer, "__dict__", {}),
     )

@@ -1,8 +1,8 @@
-"""Calls into plugins: whatever comes back that is not what the port promises names its distribution.
+"""Guard calls into plugins: any result or exception that its port does not allow names the plugin's distribution.
 
-Errors of :mod:`getmodules.errors` pass, they are the plugin's legitimate words (cleaned, since a plugin's author
-may forget that an address has a password). Everything else, from any call and from any step of an iteration,
-becomes a :class:`PluginContractError`, once, here; only the user's own interrupt goes through.
+Errors of :mod:`getmodules.errors` pass, cleaned, since a plugin's author may forget that an address has a password.
+Everything else, from any call and from any step of an iteration, becomes a :class:`PluginContractError`, once, here;
+only the user's own interrupt passes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from operator import methodcaller
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from getmodules.api.model import Kind, Member
@@ -21,7 +22,7 @@ T = TypeVar("T")
 #: The members of an enumeration are slow to get at.
 _FILE, _SYMLINK = Kind.FILE, Kind.SYMLINK
 _BYTES = (bytes, bytearray, memoryview)
-#: Offers of a hook, names of an offer, demands of an address: a list that has more of them has no end.
+#: The bound on offers of a hook, names of an offer, demands of an address: a longer list may have no end.
 MOST_LISTED = 1_000
 _LONGEST_MESSAGE = 2_000
 
@@ -29,7 +30,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Guard(NamedTuple):
-    """Which plugin is being called."""
+    """A guard for the calls into one plugin."""
 
     plugin: str
     distribution: str
@@ -60,20 +61,20 @@ class Guard(NamedTuple):
         except BaseException as error:  # SystemExit and its kin: a plugin does not end the program
             raise self.raised(where, error) from error
 
-    def ask(self, where: str, offer: object, method: str, *arguments: object) -> Any:
-        """``offer.method(*arguments)``; finding the method may go wrong as well."""
-        return self.call(where, lambda: getattr(offer, method)(*arguments))
+    def call_method(self, where: str, offer: object, method: str, *arguments: object) -> Any:
+        """Call a method of an offer; looking the method up is guarded as well."""
+        return self.call(where, methodcaller(method, *arguments), offer)
 
     def collect(self, where: str, items: Iterable[T]) -> tuple[T, ...]:
-        """All the items, of which there are a few."""
-        source = Guarded(self, where, items, _itself)
+        """Return all items, of which there may only be a few."""
+        source = GuardedIterable(self, where, items, _itself)
         collected = tuple(islice(source, MOST_LISTED + 1))
         source.close()
         if len(collected) > MOST_LISTED:
             raise self.violation(f"{where} gave more than {MOST_LISTED:,} things; is there an end to them?")
         return collected
 
-    def chunks(self, where: str, source: Iterable[bytes]) -> Guarded[bytes]:
+    def chunks(self, where: str, source: Iterable[bytes]) -> GuardedIterable[bytes]:
         def exactly_bytes(chunk: bytes) -> bytes:
             if type(chunk) is bytes:
                 return chunk
@@ -82,12 +83,12 @@ class Guard(NamedTuple):
             # The length of a memoryview may be one of wider things, and a bytearray may be used again.
             return bytes(chunk)
 
-        return Guarded(self, where, source, exactly_bytes)
+        return GuardedIterable(self, where, source, exactly_bytes)
 
-    def members(self, where: str, items: Iterable[Member], *, ours: bool = False) -> Guarded[Member]:
-        """Of our own readers only the iteration is guarded: what a member holds, the writer looks at once more."""
+    def members(self, where: str, items: Iterable[Member], *, ours: bool = False) -> GuardedIterable[Member]:
+        """Guard an iteration over members. Those of our own readers are not checked here, but by the writer."""
         if ours:
-            return Guarded(self, where, items, _itself)
+            return GuardedIterable(self, where, items, _itself)
 
         def proper(member: Member) -> Member:
             if not _is_proper(member):
@@ -97,7 +98,7 @@ class Guard(NamedTuple):
                 return Member(name, kind, size, executable, _Opener(self, where, opener), target)
             return member
 
-        return Guarded(self, where, items, proper)
+        return GuardedIterable(self, where, items, proper)
 
 
 def _itself(item: T) -> T:
@@ -105,7 +106,7 @@ def _itself(item: T) -> T:
 
 
 def _is_proper(member: Any) -> bool:
-    """Whether the values have the types that they are annotated with; a plugin need not be type-checked."""
+    """Return whether the values have their annotated types; a plugin need not be type-checked."""
     if type(member) is not Member or len(member) != len(Member._fields):
         return False
     values: tuple[object, ...] = member
@@ -121,7 +122,7 @@ def _is_proper(member: Any) -> bool:
 
 
 def described(error: BaseException) -> str:
-    """The kind of an exception and what it says, safe to show."""
+    """Return the type of an exception and its text, safe to show."""
     try:
         said = str(error)
     except Exception:  # noqa: BLE001 -- its __str__ is the plugin's code as well
@@ -130,8 +131,8 @@ def described(error: BaseException) -> str:
 
 
 def clean(error: GetModulesError) -> None:
-    """What a plugin wrote into an error, without secrets and escape sequences."""
-    # Not even the attributes are certain: a subclass may never have called our ``__init__``.
+    """Clean the texts of an error that a plugin raised: no secrets, no escape sequences."""
+    # The attributes may be missing: a subclass may never have called our ``__init__``.
     error.message = _cleaned(getattr(error, "message", "no message"))
     error.hint = None if getattr(error, "hint", None) is None else _cleaned(error.hint)
     error.address = None if getattr(error, "address", None) is None else _cleaned(error.address)
@@ -144,11 +145,11 @@ def _cleaned(text: object) -> str:
     return printable(redact(str(text)), _LONGEST_MESSAGE)
 
 
-class Guarded(Generic[T]):
-    """What a plugin yields, once: errors of the iteration are wrapped, and the source is closed when it can be.
+class GuardedIterable(Generic[T]):
+    """The items of a plugin, iterated over once: errors are wrapped, and the source is closed when it can be.
 
     A source that fails while it is closed after its last item is an error. Closed before, it gives way to the
-    error that made an end to it, so there it is only logged.
+    error that ended the iteration, so there it is only logged.
     """
 
     def __init__(self, guard: Guard, where: str, items: Iterable[T], convert: Callable[[T], T]) -> None:

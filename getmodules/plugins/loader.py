@@ -1,4 +1,4 @@
-"""Loads plugins, each in isolation: one that is broken is reported by name, and breaks nothing else.
+"""Load plugins, each in isolation: one that is broken is reported by name, and breaks nothing else.
 
 Facts about pluggy that shape this: its own loader dies on the first broken entry point; a hook whose name is
 misspelt registers silently; the plugin registered last is called first, any plugin may wrap another's hooks, and
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("getmodules")
 
-#: What each hook offers, by hook name: the attribute names without which an offer is refused at load time.
+#: By hook name, the attributes without which an offer is refused at load time.
 REQUIRED: dict[str, tuple[str, ...]] = {
     "getmodules_detectors": ("name", "detect"),
     "getmodules_getters": ("schemes", "fetch"),
@@ -51,8 +51,8 @@ OF_THE_PROGRAM = "this program"
 
 
 @valueclass
-class Selection:
-    """Which plugins may come in. ``only``: of third parties just these (``None``: all); ``without``: never these."""
+class PluginSelection:
+    """The plugins to load. ``only``: of third parties just these (``None``: all); ``without``: never these."""
 
     only: frozenset[str] | None = None
     without: frozenset[str] = frozenset()
@@ -68,7 +68,7 @@ class Selection:
 
 @valueclass
 class Plugin:
-    """One plugin and how it fared: ``offers`` by hook name, or why there are none."""
+    """One plugin: its ``offers`` by hook name, or why it was not loaded."""
 
     name: str
     distribution: str
@@ -88,7 +88,7 @@ class Plugin:
 
 @contextmanager
 def attributed(*plugins: Plugin) -> Iterator[None]:
-    """What goes wrong in here with what strangers' plugins brought names these plugins."""
+    """Name the third-party plugins in errors of the block: the fault may be theirs."""
     try:
         yield
     except (ContentError, FetchError, VerificationError) as error:
@@ -98,8 +98,8 @@ def attributed(*plugins: Plugin) -> Iterator[None]:
         raise
 
 
-def load(selection: Selection, programs_own: Sequence[object] = ()) -> tuple[Plugin, ...]:
-    """All plugins: first-party ones first, then others in the order of the path, then the program's own."""
+def load(selection: PluginSelection, programs_own: Sequence[object] = ()) -> tuple[Plugin, ...]:
+    """Load all plugins: first-party ones first, then others in the order of the path, then the program's own."""
     found = list(entrypoints.find(GROUP))
     found.sort(key=lambda entry: entry.distribution != FIRST_PARTY)
     _check_without(selection, found)
@@ -116,8 +116,8 @@ def load(selection: Selection, programs_own: Sequence[object] = ()) -> tuple[Plu
     return tuple(plugins)
 
 
-def check_named(selection: Selection, plugins: Sequence[Plugin]) -> None:
-    """Whoever names a plugin relies on it: a policy that is missing would let everything through without a word."""
+def check_named(selection: PluginSelection, plugins: Sequence[Plugin]) -> None:
+    """Check that named plugins were loaded: without a policy that was named, everything would pass in silence."""
     for name in sorted(selection.only or ()):
         named = [one for one in plugins if _comparable(name) in _names(one.name, one.distribution)]
         if not named:
@@ -128,20 +128,20 @@ def check_named(selection: Selection, plugins: Sequence[Plugin]) -> None:
                 raise type(plugin.error)(plugin.error.message, hint=plugin.error.hint) from plugin.error
 
 
-def tell_broken(plugins: Iterable[Plugin]) -> None:
-    """Nobody has named them, so the work goes on; but what they bring may be a policy."""
+def warn_of_broken(plugins: Iterable[Plugin]) -> None:
+    """Warn of broken plugins that were not named. The operation continues, but a policy may be missing."""
     for plugin in plugins:
         if plugin.error is not None:
             _log.warning("%s; what it brings is missing (%s)", plugin.error.message, plugin.error.hint)
 
 
 def _comparable(name: str) -> str:
-    """``getmodules_example`` is ``getmodules-example``: people know a distribution by either spelling."""
+    """Normalise a name: ``getmodules_example`` is ``getmodules-example``."""
     return entrypoints.normalised(name.strip())
 
 
 def _names(name: str, distribution: str) -> set[str]:
-    """What a plugin may be called by."""
+    """Return the names that a plugin may be called by."""
     return {_comparable(name), _comparable(distribution)}
 
 
@@ -153,7 +153,7 @@ def _no_plugin(message: str, name: str, known: Iterable[str]) -> ConfigError:
 
 
 def _name_of(own: object) -> str:
-    """A module's or a class's own name, else that of its class."""
+    """Return the name of a module or a class, else that of its class."""
     name = own.__name__ if isinstance(own, ModuleType | type) else type(own).__name__
     return str(name)
 
@@ -162,7 +162,7 @@ def _plugin(entry: entrypoints.EntryPoint, **more: Any) -> Plugin:
     return Plugin(name=entry.name, distribution=entry.distribution, version=entry.version, **more)
 
 
-def _check_without(selection: Selection, found: Sequence[entrypoints.EntryPoint]) -> None:
+def _check_without(selection: PluginSelection, found: Sequence[entrypoints.EntryPoint]) -> None:
     known = {each for entry in found for each in _names(entry.name, entry.distribution)}
     for name in sorted(selection.without):
         if _comparable(name) not in known:
@@ -200,7 +200,7 @@ def _load_one(plugin: Plugin, produce: Callable[[], object]) -> Plugin:
 
 
 def _guarded_load(plugin: Plugin, what: str, function: Callable[[], Any]) -> Any:
-    """Anything at all may go wrong here, a plugin's module body included: ``sys.exit`` must not end us."""
+    """Call ``function``, in which anything may go wrong, even ``sys.exit`` in a plugin's module body."""
     try:
         return function()
     except (PluginError, KeyboardInterrupt):
@@ -233,7 +233,7 @@ def _register(manager: PluginManager, plugin: Plugin, implementation: object) ->
 
 
 def _offers(manager: PluginManager, plugin: Plugin, implementation: object) -> dict[str, tuple[Any, ...]]:
-    """What the hooks of this plugin return."""
+    """Return the offers of a plugin's hooks."""
     offers = {}
     for caller in manager.get_hookcallers(implementation) or ():
         results = plugin.guard.call(caller.name, caller)

@@ -113,7 +113,7 @@ def check_own(entry: ModuleEntry, address: ModuleAddress, workspace: Workspace) 
     root = local_root(address.package, workspace.operation.catalog)
     if root is not None:
         try:
-            Destination.at(workspace.files.directory / entry.dest, force=True, source_root=root).check_source()
+            Destination.from_path(workspace.files.directory / entry.dest, force=True, source_root=root).check_source()
         except GetModulesError as error:
             error.at(address.display())
             raise

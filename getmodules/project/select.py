@@ -10,7 +10,7 @@ from getmodules.addresses.versions import Constraint, Version, VersionError
 from getmodules.errors import ConfigError, GetModulesError, NotFoundError, OfflineError
 from getmodules.pipeline.batch import Failure, Outcome, ask_all
 from getmodules.pipeline.operation import Operation
-from getmodules.plugins.getter_adapter import BoundGetter
+from getmodules.plugins.getter_adapter import GetterAdapter
 from getmodules.project.destinations import check_own
 from getmodules.project.manifest import ModuleEntry
 from getmodules.project.workspace import Workspace
@@ -55,7 +55,7 @@ def find_targets(entries: Iterable[ModuleEntry], workspace: Workspace) -> Outcom
     )
 
 
-def _unversioned_target(entry: ModuleEntry, workspace: Workspace) -> tuple[Target, BoundGetter | None]:
+def _unversioned_target(entry: ModuleEntry, workspace: Workspace) -> tuple[Target, GetterAdapter | None]:
     """Return the target without a selected version; and the getter to ask, if one must be selected."""
     address = workspace.detect(entry.source)
     check_own(entry, address, workspace)
@@ -80,7 +80,7 @@ def _refuse_pinned_source(entry: ModuleEntry, package: PackageAddress, argument:
         ).at(package.display())
 
 
-def _select_version(target: Target, getter: BoundGetter, operation: Operation) -> Target:
+def _select_version(target: Target, getter: GetterAdapter, operation: Operation) -> Target:
     entry, package = target.entry, target.address.package
     assert entry.version is not None
     constraint = Constraint.parse(entry.version)
@@ -94,7 +94,7 @@ def _select_version(target: Target, getter: BoundGetter, operation: Operation) -
 
 
 def _refuse_two_spellings(
-    allowed: Mapping[Version, tuple[str, ...]], getter: BoundGetter, package: PackageAddress
+    allowed: Mapping[Version, tuple[str, ...]], getter: GetterAdapter, package: PackageAddress
 ) -> None:
     """Refuse two tags that are one version, even if it is not the newest one.
 
@@ -120,7 +120,7 @@ def locked_target(entry: ModuleEntry, selected: str | None, workspace: Workspace
         return Failure(module=entry.name, error=error)
 
 
-def with_tag(target: Target, tag: str, getter: BoundGetter) -> Target:
+def with_tag(target: Target, tag: str, getter: GetterAdapter) -> Target:
     """Return the target with the selected ``tag`` in its address."""
     package = target.address.package
     assert getter.version_argument is not None
@@ -130,7 +130,7 @@ def with_tag(target: Target, tag: str, getter: BoundGetter) -> Target:
 
 
 def list_versions(
-    package: PackageAddress, getter: BoundGetter, operation: Operation
+    package: PackageAddress, getter: GetterAdapter, operation: Operation
 ) -> Mapping[Version, tuple[str, ...]]:
     """Return the versions of a repository, with the tags of each; asked for once for all its modules."""
     with operation.package(package, cached=False) as run:

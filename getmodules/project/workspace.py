@@ -25,7 +25,7 @@ from pathlib import Path
 from getmodules.addresses.types import ModuleAddress
 from getmodules.api.limits import Deadline
 from getmodules.api.ports import Progress
-from getmodules.cache.locks import claimed
+from getmodules.cache.locks import locked
 from getmodules.errors import ConfigError, InstallError
 from getmodules.files import durable
 from getmodules.files.durable import shown_path
@@ -237,7 +237,7 @@ class ProjectState:
         """Take the lock; return it, and whether the directory was made for it."""
         with translated("cannot take our turn in this project"):
             for attempt in range(_ATTEMPTS):
-                turn: AbstractContextManager[None] = claimed(self._root / _BUSY, waiting)
+                turn: AbstractContextManager[None] = locked(self._root / _BUSY, waiting)
                 try:
                     made = self._create_root()
                     turn.__enter__()
@@ -296,7 +296,7 @@ def write_file(path: Path, text: str, sweeper: Sweeper) -> None:
                 if os.name != "nt" and target.exists():
                     os.fchmod(stream.fileno(), os.stat(target).st_mode & 0o777)
                 stream.write(text.encode())
-            durable.put(fresh, target)
+            durable.replace_file(fresh, target)
         finally:
             private.remove()
 

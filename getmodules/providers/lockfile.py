@@ -92,7 +92,7 @@ def write_lock_file(path: Path, lock_file: LockFile, engine: Engine = Engine.OPE
                 if os.name != "nt":
                     os.fchmod(stream.fileno(), _MODE)  # whatever the umask
                 stream.write(format_lock_file(lock_file, engine).encode())
-            durable.put(new, target)
+            durable.replace_file(new, target)
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(new)

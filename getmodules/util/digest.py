@@ -14,7 +14,7 @@ from getmodules.util.values import valueclass
 STRONG: Mapping[str, int] = MappingProxyType({"sha256": 64, "sha384": 96, "sha512": 128})
 #: Only ever compared in ``checksum=``, with a warning; never a pin, never in a lock.
 WEAK: Mapping[str, int] = MappingProxyType({"md5": 32, "sha1": 40})
-#: Which algorithm has so many digits: checksums in files do not say.
+#: Algorithms by their number of digits: checksums in files do not name theirs.
 BY_LENGTH: Mapping[int, str] = MappingProxyType({length: name for name, length in (*WEAK.items(), *STRONG.items())})
 
 _HEX = re.compile(r"[0-9a-f]+")
@@ -37,7 +37,7 @@ class Digest:
 
     @classmethod
     def parse(cls, text: str, *, weak: bool = False) -> Self:
-        """``sha256:<hex>``, as manifests and pins write it. Raises ``ValueError`` that says what is wrong."""
+        """Parse ``sha256:<hex>``, as manifests and pins write it. Raises ``ValueError`` that says what is wrong."""
         algorithm, colon, digits = text.partition(":")
         if not colon:
             raise ValueError("a digest is written as algorithm:hex")

@@ -1,4 +1,4 @@
-"""The part of HCL in which dependency lock files are written: blocks, attributes, literal strings and lists of them.
+"""Parse the part of HCL in which lock files are written: blocks, attributes, literal strings and lists of them.
 
 Every value knows its line and column. There are no expressions: a lock file is data, and what would have to be
 evaluated is refused. (A template that holds nothing but a literal, ``"${"1.0.0"}"``, is that literal; both engines
@@ -39,7 +39,7 @@ _MERGE_MARKER = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7})(?:[ \r\n]|$)", re.MULTILI
 
 @valueclass(kw_only=False, order=True)
 class Position:
-    """Where something stands; both count from 1, columns in characters."""
+    """A line and a column; both count from 1, columns in characters."""
 
     line: int
     column: int
@@ -75,7 +75,7 @@ class Block:
 
 
 def parse_hcl(text: str) -> Block:
-    """The whole file, as the body of one block without a name."""
+    """Parse a whole file, as the body of one block without a name."""
     marker = _MERGE_MARKER.search(text)
     if marker:
         raise HclError(
@@ -104,7 +104,7 @@ class _Parser:
     # ------------------------------------------------------------------------------------------ tokens
 
     def _advance(self) -> None:
-        """To the next token that is neither blank nor a comment within a line."""
+        """Go to the next token that is neither blank nor a comment within a line."""
         while True:
             self._start = self._offset
             if self._offset == len(self._text):
@@ -119,7 +119,7 @@ class _Parser:
                 return
 
     def _here(self) -> Position:
-        """Counted on from the last time, so that a long file is gone through once."""
+        """Return the current position, counted on from the last one, so that a long file is gone through once."""
         newlines = self._text.count("\n", self._line_start, self._start)
         if newlines:
             self._line += newlines
@@ -145,7 +145,7 @@ class _Parser:
     # ---------------------------------------------------------------------------------------- structure
 
     def body(self, end: str, depth: int) -> tuple[dict[str, tuple[Position, Literal]], tuple[Block, ...]]:
-        """Attributes and blocks, each on lines of its own, up to ``end``."""
+        """Parse attributes and blocks, each on lines of its own, up to ``end``."""
         attributes: dict[str, tuple[Position, Literal]] = {}
         blocks: list[Block] = []
         self._skip_newlines()
@@ -181,7 +181,7 @@ class _Parser:
         return Block(type_, position, tuple(labels), attributes, blocks)
 
     def _label(self) -> Literal:
-        """A word, or a string that is no template, of whatever kind: both engines refuse it."""
+        """Parse a label: a word, or a string that is not a template of any kind, since both engines refuse those."""
         position = self._here()
         label = Literal(position, self._text_to_quote() if self._kind == "quote" else self._token)
         self._advance()
@@ -223,7 +223,7 @@ class _Parser:
         return self._fail("a string in quotes")
 
     def _string(self) -> Literal:
-        """From its opening quote on."""
+        """Parse a string from its opening quote on."""
         position = self._here()
         is_template = self._text.startswith("${", self._offset)
         text = self._wrapped_text(position) if is_template else self._text_to_quote()
@@ -231,7 +231,7 @@ class _Parser:
         return Literal(position, text)
 
     def _text_to_quote(self) -> str:
-        """It is read by the character: blanks and comments mean nothing in it."""
+        """Read the text up to the closing quote, by the character: blanks and comments mean nothing in it."""
         pieces: list[str] = []
         while not self._text.startswith('"', self._offset):
             match = _PLAIN.match(self._text, self._offset) or _ESCAPE.match(self._text, self._offset)
@@ -244,7 +244,7 @@ class _Parser:
         return "".join(pieces)
 
     def _wrapped_text(self, position: Position) -> str:
-        """``"${"1.0.0"}"``, a template of which nothing is left."""
+        """Parse ``"${"1.0.0"}"``, a template around nothing but a literal."""
         self._offset += len("${")
         self._advance()
         if self._kind == "quote":

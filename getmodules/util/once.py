@@ -1,4 +1,4 @@
-"""What is worth asking only once in an operation, whoever of its threads asks first."""
+"""Remember answers that are asked for more than once in an operation, by any of its threads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Memo:
         self._answers: dict[Hashable, object] = {}
 
     def once(self, key: Hashable, make: Callable[[], T], checkpoint: Callable[[], None]) -> T:
-        """``make()``, or what it gave before for ``key``. Who comes meanwhile waits, looking at ``checkpoint``.
+        """Return ``make()``, or its earlier result for ``key``. Other threads wait meanwhile, and call ``checkpoint``.
 
         A failure is not kept: it may have been the fault of the package that asked, its deadline for example.
         """

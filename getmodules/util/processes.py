@@ -1,4 +1,4 @@
-"""What every run of another program needs: input that blocks nobody, and an end that takes its children along."""
+"""Feed and kill other programs: the feeding never blocks, and the killing includes their children."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def feed(process: Popen[bytes], given: bytes) -> None:
 
 
 def kill(process: Popen[bytes]) -> None:
-    """End it, the leader of a group of its own, with all that it has started; unless it has ended by itself."""
+    """Kill ``process``, the leader of a group of its own, and its children, unless it has ended by itself."""
     if process.poll() is not None:
         return
     if sys.platform == "win32":
@@ -34,7 +34,7 @@ def kill(process: Popen[bytes]) -> None:
 
 
 def pause(process: Popen[bytes], seconds: float) -> None:
-    """Until it ends, but no longer than ``seconds``."""
+    """Wait until the process ends, but no longer than ``seconds``."""
     from subprocess import TimeoutExpired
 
     with suppress(TimeoutExpired):

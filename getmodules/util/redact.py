@@ -1,13 +1,15 @@
-"""What people may see: secrets as ``****``, and text from outside without escape sequences.
+"""Make text safe to show: secrets become ``****``, and text from outside loses its escape sequences.
 
 A password or a key in an address works, and must never come back out: not in a message, not in JSON, not in
-a log. Everything that shows an address goes through :func:`redact`; everything that shows a name or a
-sentence that somebody else wrote goes through :func:`printable`.
+a log. Everything that shows an address calls :func:`redact`; everything that shows a name or a
+sentence from outside calls :func:`printable`.
 """
 
 from __future__ import annotations
 
+import base64
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import final
 from urllib.parse import quote, unquote
@@ -80,15 +82,15 @@ def is_secret_argument(name: str) -> bool:
 
 
 def redact(text: str) -> str:
-    """``text`` with the passwords and keys of all addresses in it masked.
+    """Return ``text`` with the passwords and keys of all addresses in it masked.
 
-    A lone user name stays (``ssh://git@host``); over http it may be a token, so there it goes as well.
+    A lone user name stays (``ssh://git@host``); over http it may be a token, so there it is masked as well.
     """
     return _masked(text, _VALUE_IN_A_SENTENCE)
 
 
 def redact_address(text: str) -> str:
-    """As :func:`redact`, where all of ``text`` is one address: a key that was pasted with its line ends goes too.
+    """Redact a ``text`` that is one address as a whole: a key that was pasted with its line ends is masked too.
 
     Of what is too long for an address the beginning is shown.
     """
@@ -108,7 +110,7 @@ def _masked(text: str, value: re.Pattern[str]) -> str:
 
 
 def _mask_odd_passwords(text: str) -> str:
-    """Up to the next ``@``, unless another address begins before it.
+    """Mask up to the next ``@``, unless another address begins before it.
 
     No single pattern: it would look for the same ``@`` again from every start, in quadratic time.
     """
@@ -168,7 +170,7 @@ def _mask_arguments(text: str, value: re.Pattern[str]) -> str:
 
 
 def _mask_encoded(typed: str, value: re.Pattern[str]) -> str:
-    """An argument's value may itself be an address, percent-encoded: ``checksum=file:https%3A%2F%2F…``."""
+    """Mask an argument whose value is itself an address, percent-encoded: ``checksum=file:https%3A%2F%2F…``."""
     decoded = typed
     for _ in range(_ENCODINGS):
         plainer = unquote(decoded)
@@ -183,7 +185,7 @@ def _mask_encoded(typed: str, value: re.Pattern[str]) -> str:
 
 
 def printable(text: str, limit: int = 200) -> str:
-    """``text`` from outside for human eyes: one line, no control or invisible characters, not too long."""
+    """Return ``text`` for human eyes: one line, no control or invisible characters, not too long."""
     if len(text) <= limit and text.isprintable():
         return text
     shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[: limit + 1])
@@ -191,5 +193,36 @@ def printable(text: str, limit: int = 200) -> str:
 
 
 def quoted(text: str) -> str:
-    """``text`` that somebody typed, in quotes, for a message about it."""
+    """Return ``text`` that somebody typed, in quotes, for a message about it."""
     return repr(printable(redact(text)))
+
+
+# -------------------------------------------------------------------------------------- secrets of requests
+
+#: Shorter ones would be masked within words everywhere, which tells more than it hides.
+_SHORTEST_SECRET = 4
+
+
+def masked(text: str, secrets: Iterable[str]) -> str:
+    """Return ``text`` with ``secrets`` masked, as they are and percent-encoded."""
+    for secret in sorted(secrets, key=len, reverse=True):  # one may be a part of another
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, MASK).replace(quote(secret, safe=""), MASK)
+    return text
+
+
+def secrets_in_header(value: str) -> tuple[str, ...]:
+    """Return the secrets in a header: all of it, and its last word, since the name of a scheme may come before."""
+    return (value, *value.split()[-1:], *_basic_password(value))
+
+
+def _basic_password(value: str) -> tuple[str, ...]:
+    """Return the decoded text and the password of a ``Basic`` header."""
+    scheme, _, encoded = value.partition(" ")
+    if scheme != "Basic":
+        return ()
+    try:
+        pair = base64.b64decode(encoded).decode("utf-8", "replace")
+    except ValueError:  # a malformed header of the user's own
+        return ()
+    return (pair, pair.partition(":")[2])

@@ -1,4 +1,4 @@
-"""JSON from outside: what two readers could read differently is refused, and so is what is too large or too deep.
+"""Parse JSON from outside strictly: refuse what two readers could read differently, or what is too large or deep.
 
 :func:`loads` parses; the checks (:func:`mapping`, :func:`string`, :func:`integer`, …) narrow what came out, one
 value at a time, and say where in the document they are::
@@ -42,7 +42,7 @@ class StrictJsonError(ValueError):
 
 
 def loads(data: bytes, what: str, limit: int) -> Any:
-    """The value of a whole document of at most ``limit`` bytes of UTF-8; ``what`` names it in messages."""
+    """Parse a whole document of at most ``limit`` bytes of UTF-8; ``what`` names it in messages."""
     if len(data) > limit:
         raise StrictJsonError(f"{what} has {len(data):,} bytes, more than the {limit:,} that it may have")
     problem = "it is not UTF-8"
@@ -66,11 +66,11 @@ def loads(data: bytes, what: str, limit: int) -> Any:
 
 
 class _RefusedError(Exception):
-    """Well formed, and refused all the same."""
+    """A document is well formed, and refused all the same."""
 
 
 def _check_shape(text: str) -> None:
-    """Depth and number of values, before any of them is made."""
+    """Check depth and number of values, before any of them is made."""
     brackets = text.count("[") + text.count("{")
     if brackets <= DEPTH and brackets + text.count(",") < VALUES:
         return
@@ -148,7 +148,7 @@ def integer(value: Any, what: str) -> int:
 
 
 def size(value: Any, what: str) -> int:
-    """A number of bytes or seconds: whole and not negative."""
+    """Check a number of bytes or seconds: whole and not negative."""
     number = integer(value, what)
     if number < 0:
         raise StrictJsonError(f"{what} must not be negative")
@@ -163,7 +163,7 @@ def array_of(check: Check[T]) -> Check[list[T]]:
 
 
 def table_of(check: Check[T]) -> Check[dict[str, T]]:
-    """An object whose names are data (annotations, hosts) and whose values are all of one kind."""
+    """Return a check of objects whose names are data (annotations, hosts) and whose values are all of one kind."""
 
     def check_each(value: Any, what: str) -> dict[str, T]:
         return {name: check(item, _member(what, name)) for name, item in mapping(value, what).items()}
@@ -172,14 +172,14 @@ def table_of(check: Check[T]) -> Check[dict[str, T]]:
 
 
 def required(owner: Mapping[str, Any], name: str, check: Check[T], what: str) -> T:
-    """The member ``name`` of an object that ``what`` describes."""
+    """Return the member ``name`` of an object that ``what`` describes."""
     if name not in owner:
         raise StrictJsonError(f"{what} has no {name!r}")
     return check(owner[name], _member(what, name))
 
 
 def optional(owner: Mapping[str, Any], name: str, check: Check[T], what: str) -> T | None:
-    """As :func:`required`; ``None`` where the member is absent, or ``null`` as many writers put it."""
+    """Return the member ``name``, or ``None`` where it is absent, or ``null`` as many writers put it."""
     value = owner.get(name)
     return None if value is None else check(value, _member(what, name))
 

@@ -17,11 +17,11 @@ _ABSENT: Any = type("_Absent", (), {"__repr__": lambda self: "<absent>"})()
 
 
 class FrozenValueError(AttributeError):
-    """A value was to be changed."""
+    """A frozen value was assigned to."""
 
 
 class Field:
-    """What is said of a field: its type as it is written, its default, and what it takes part in."""
+    """One field: its type as it is written, its default, and whether it is shown, compared and hashed."""
 
     __slots__ = ("annotation", "compare", "default", "default_factory", "hash", "init", "repr")
 
@@ -58,8 +58,8 @@ def field(
 ) -> Any:
     """Describe a field, like ``dataclasses.field``.
 
-    ``init=False`` is no parameter: it begins as its default, or not at all. ``repr=False`` is never shown,
-    ``compare=False`` is no part of what a value is, ``hash=False`` is compared but cannot be hashed.
+    ``init=False`` is not a parameter: it begins as its default, or not at all. ``repr=False`` is never shown,
+    ``compare=False`` is not part of the value, ``hash=False`` is compared but cannot be hashed.
     """
     return Field(default, default_factory, init=init, repr=repr, compare=compare, hash=hash and compare)
 
@@ -96,7 +96,7 @@ def names_of(values: Any) -> tuple[str, ...]:
 
 
 def _made(cls: Any, kw_only: bool, frozen: bool, order: bool, eq: bool) -> Any:
-    """Make the class once more: slots must be known when a class is made."""
+    """Make the class again, with slots: they must be known when a class is made."""
     namespace = dict(cls.__dict__)
     own = _own_fields(namespace)
     inherited = (vars(base).get("__value_fields__", {}) for base in reversed(cls.__mro__[1:]))
@@ -181,7 +181,7 @@ def _signature(fields: dict[str, Field], kw_only: bool) -> Any:
 
 
 class _SignatureOnDemand:
-    """The ``__signature__`` of a class, made when somebody looks at it."""
+    """The ``__signature__`` of a class, made when it is first read."""
 
     def __init__(self, init: object, fields: dict[str, Field], kw_only: bool) -> None:
         self._init, self._fields, self._kw_only = init, fields, kw_only

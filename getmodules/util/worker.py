@@ -1,4 +1,4 @@
-"""A second thread for jobs that let go of the interpreter: hashing, inflating, system calls."""
+"""Run jobs in a second thread that release the interpreter: hashing, inflating, system calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WAITING: Final = 4
 
 
 class Worker:
-    """Runs jobs in one thread, in the order in which they are given, while the caller goes on.
+    """Run jobs in one thread, in the order in which they are given, while the caller goes on.
 
     Jobs go to the thread in batches, because each handing over costs as much as a small file. The caller's thread
     runs them itself for the first ``inline_bytes``, where they never fill a batch, and where the system gives no
@@ -96,7 +96,7 @@ class Worker:
             self._queue.put(self._take_batch())
 
     def _start(self) -> None:
-        # Kept before it runs: an interrupt in between must not leave a thread that nobody ends.
+        # Stored before it runs: an interrupt in between must not leave a thread that is never ended.
         self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
         try:
             self._thread.start()
@@ -119,7 +119,7 @@ class Worker:
         while (batch := self._queue.get()) is not None:
             try:
                 for job in batch:
-                    # The queue is emptied even then, so that a caller who waits for room in it goes on.
+                    # The queue is emptied even then, so that a caller who waits for space in it goes on.
                     if self._is_stopped or self._failure is not None:
                         break
                     job()

@@ -16,7 +16,7 @@ from getmodules.api.limits import Limits
 from getmodules.api.model import Archive, Member, Members, Tree
 from getmodules.api.ports import Context, Unpacker
 from getmodules.archive.formats import getmodules_unpackers
-from getmodules.archive.writer import Outlet, write_members
+from getmodules.archive.writer import Output, write_members
 from tests.support.contexts import a_context
 from tests.support.refusals import refusal
 from tests.support.snapshots import snapshot
@@ -194,9 +194,9 @@ def unpack(data: bytes, kind: str, directory: Path, *subdirs: str, **limits: int
     before = {name for name in snapshot(directory) if "/" not in name}
     threads = set(threading.enumerate())
     try:
-        outlets = [Outlet(subdir, root) for subdir, root in zip(subdirs or ("",), roots, strict=True)]
+        outputs = [Output(subdir, root) for subdir, root in zip(subdirs or ("",), roots, strict=True)]
         members = Members(unpacker_of(kind).unpack(archive, context), strict=True)
-        return write_members(members, outlets, context, packed_bytes=archive.size)
+        return write_members(members, outputs, context, packed_bytes=archive.size)
     finally:
         for root in roots:
             os.close(root)

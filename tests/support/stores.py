@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from getmodules import Client, Digest
-from getmodules.cache.location import Home, open_home
+from getmodules.cache.location import CacheLocation, open_cache
 from getmodules.cache.session import CacheSession
 from getmodules.files.private import PrivateDirectories
 from tests.support.fakes import FakePlugin, Recorder
 
 
-def a_home(root: Path) -> Home:
-    home = open_home(root)
+def a_home(root: Path) -> CacheLocation:
+    home = open_cache(root)
     assert home is not None
     return home
 

@@ -32,7 +32,7 @@ from getmodules.getters.git.host_check import CheckedHost, check_host
 from getmodules.getters.git.process import Done, Git, ProcessLimits, RunOptions
 from getmodules.getters.git.remote import TRANSPORTS, Remote
 from getmodules.getters.git.rewriting import leads_to_ssh, remote_url_settings, rewritten, with_own_login
-from getmodules.net.address_check import no_further_in
+from getmodules.net.address_check import address_check_for_class
 from getmodules.net.credentials import TOKEN_PREFIX, basic, is_overheard, variable_suffix
 from getmodules.util.redact import Secret, printable
 from getmodules.util.values import field, replace, valueclass
@@ -91,7 +91,7 @@ class Connection:
         target = redirect_target(self.remote, self._offered.authorization, git.context)
         if target is None:
             return done
-        check = no_further_in(self.kind, partial(_too_far_in, self.remote.shown))
+        check = address_check_for_class(self.kind, partial(_too_far_in, self.remote.shown))
         there = Git(replace(git.context, check_address=check))
         with connected(target, there, self.directory) as connection:
             return there.run(arguments, connection.environment(repository, more), **options)
@@ -333,11 +333,13 @@ def redirect_target(remote: Remote, authorization: str | None, context: Context)
 
 
 def _follow(remote: Remote, authorization: str | None, context: Context) -> Remote | None:
-    from getmodules.net.session import Call, Grant
+    from getmodules.api.http import Authorization, Call
 
     url = remote.location.rstrip("/") + _QUESTION
-    grant = None if authorization is None else Grant(origin=remote.origin, headers={"Authorization": authorization})
-    call = Call(method="GET", url=url, grant=grant, accept=frozenset({401, 403}))
+    grant = (
+        None if authorization is None else Authorization(origin=remote.origin, headers={"Authorization": authorization})
+    )
+    call = Call(method="GET", url=url, authorization=grant, accept=frozenset({401, 403}))
     answer = context.network.session().send(call, context)
     answer.close()
     if answer.url == url:

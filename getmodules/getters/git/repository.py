@@ -24,7 +24,7 @@ from getmodules.getters.git.process import Git
 from getmodules.getters.git.remote import Remote
 from getmodules.getters.git.store import Extent, Store
 from getmodules.getters.git.tree import GITMODULES, PathSelection, RepositoryEntry, Submodules, Walk
-from getmodules.net.address_check import no_further_in
+from getmodules.net.address_check import address_check_for_class
 from getmodules.util.redact import printable
 from getmodules.util.values import replace, valueclass
 
@@ -102,7 +102,8 @@ class RepositoryPackage:
         """Return the tools for a submodule, which must not be in a more private network than this repository."""
         if remote.origin == self.remote.origin or self.remote.scheme == "file":
             return self._tools
-        check = no_further_in(self.store.network_kind(self.wanted.commit), partial(too_far_in, printable(link.path)))
+        refused = partial(too_far_in, printable(link.path))
+        check = address_check_for_class(self.store.network_kind(self.wanted.commit), refused)
         return replace(self._tools, git=Git(replace(self._tools.git.context, check_address=check)))
 
     def gitlinks(self) -> list[RepositoryEntry]:

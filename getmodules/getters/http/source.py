@@ -12,14 +12,14 @@ from urllib.parse import unquote
 
 from getmodules.addresses.types import PackageAddress
 from getmodules.addresses.url import Url, check_url
+from getmodules.api.http import DEFAULT_PORTS, Authorization, Call, HttpAnswer, HttpSession, NetworkSettings, origin_of
 from getmodules.api.model import Blob, Elsewhere, Shape, Unchanged
 from getmodules.api.ports import Context, Credential, Origin
 from getmodules.errors import AuthenticationError, NetworkError, NotFoundError, UnsafeContentError
 from getmodules.getters.http.pages import git_spelling, is_page, page_instead
 from getmodules.net.credentials import TOKEN_PREFIX, authorization_of, from_netrc, is_overheard, variable_suffix
 from getmodules.net.download import Download, strong_validator
-from getmodules.net.session import Call, Grant, Session, failed, origin_of
-from getmodules.net.settings import DEFAULT_PORTS, NetSettings
+from getmodules.net.session import failed
 from getmodules.net.terraform_get import (
     ARGUMENT,
     HTML_TYPES,
@@ -28,7 +28,7 @@ from getmodules.net.terraform_get import (
     location_in_page,
     sent_on,
 )
-from getmodules.net.wire import Answer, shown_host
+from getmodules.net.wire import shown_host
 from getmodules.util.redact import Secret, is_secret_argument
 from getmodules.util.values import replace, valueclass
 
@@ -47,7 +47,7 @@ class WebSource:
         self._subdir = subdir
         self._kept = _conditions(context.validator(package))
         self._context = context
-        self._session: Session = context.network.session()
+        self._session: HttpSession = context.network.session()
         self._secrets = secret_arguments(package.arguments)
         self._access = access_to(self._url, self._secrets, context, self._session.settings)
         query = package.arguments.query
@@ -57,7 +57,7 @@ class WebSource:
         self._call = Call(
             method="GET",
             url=f"{url}?{query}" if query else str(url),
-            grant=self._access.grant,
+            authorization=self._access.authorization,
             accept=frozenset({401, 403, 304} if self._kept else {401, 403}),
         )
 
@@ -85,7 +85,7 @@ class WebSource:
             answer.close()
             raise
 
-    def _first(self) -> Answer:
+    def _first(self) -> HttpAnswer:
         try:
             return self._send(self._kept)
         except NotFoundError as error:
@@ -94,7 +94,7 @@ class WebSource:
                 error.hint = f"for the git repository: {repository}"
             raise
 
-    def _send(self, headers: Mapping[str, str]) -> Answer:
+    def _send(self, headers: Mapping[str, str]) -> HttpAnswer:
         call = replace(self._call, headers=headers)
         answer = self._session.send(call, self._context)
         if answer.status in (401, 403):
@@ -111,7 +111,7 @@ class WebSource:
 
     # -------------------------------------------------------------------------------------- the answer
 
-    def _elsewhere(self, answer: Answer) -> Elsewhere | None:
+    def _elsewhere(self, answer: HttpAnswer) -> Elsewhere | None:
         location = location_in_headers(answer) or None
         if location is None and answer.status == 200 and _is_html(answer):
             page = answer.read_some(PAGE_BYTES).decode("utf-8", "replace")
@@ -122,7 +122,7 @@ class WebSource:
             return None
         return sent_on(answer, location, partial(_too_far_in, shown_host(answer.url)))
 
-    def _blob(self, answer: Answer) -> Blob:
+    def _blob(self, answer: HttpAnswer) -> Blob:
         body = Download(self._send, self._session, self._context, first=answer)
         is_file = self._context.shape is Shape.FILE
         return Blob(
@@ -133,11 +133,11 @@ class WebSource:
             validator=_validator(answer),
         )
 
-    def _judge(self, answer: Answer, beginning: bytes) -> None:
+    def _judge(self, answer: HttpAnswer, beginning: bytes) -> None:
         if is_page(beginning, _media_type(answer)):
             raise self._page(answer)
 
-    def _page(self, answer: Answer) -> Exception:
+    def _page(self, answer: HttpAnswer) -> Exception:
         return page_instead(self._url, self._subdir, shown_host(answer.url), _media_type(answer))
 
 
@@ -179,7 +179,7 @@ def _conditions(validator: Mapping[str, str]) -> Mapping[str, str]:
     return {_CONDITIONS[name]: value for name, value in validator.items() if name in _CONDITIONS}
 
 
-def _validator(answer: Answer) -> Mapping[str, str]:
+def _validator(answer: HttpAnswer) -> Mapping[str, str]:
     """Return the validator, if it promises identical bytes and contains none of our secrets."""
     found = strong_validator(answer)
     if found is None or len(found[1]) > _LONGEST_VALIDATOR or answer.mask(found[1]) != found[1]:
@@ -187,15 +187,15 @@ def _validator(answer: Answer) -> Mapping[str, str]:
     return dict([found]) if found[1].isprintable() else {}
 
 
-def _bare_type(answer: Answer) -> str:
+def _bare_type(answer: HttpAnswer) -> str:
     return answer.headers.get("Content-Type", "").partition(";")[0].strip()
 
 
-def _is_html(answer: Answer) -> bool:
+def _is_html(answer: HttpAnswer) -> bool:
     return _bare_type(answer).lower() in HTML_TYPES
 
 
-def _media_type(answer: Answer) -> str | None:
+def _media_type(answer: HttpAnswer) -> str | None:
     """Return the media type with our own secrets masked, which a server may send back."""
     return answer.shown(_bare_type(answer)).lower() or None
 
@@ -210,34 +210,35 @@ _AUTHORIZATION = "authorization"
 class WebAccess:
     """The credentials for the origin of an address, and their source."""
 
-    grant: Grant
+    authorization: Authorization
     #: The source of the credential, for people; ``None`` if there is no credential.
     found_in: str | None = None
 
-    def refused(self, call: Call, answer: Answer) -> AuthenticationError:
+    def refused(self, call: Call, answer: HttpAnswer) -> AuthenticationError:
         """Return the error for a 401 or a 403, with the credential that was tried, or the ways to give one."""
         mine = call.shows_credentials_to(answer.url)
         error = failed(answer, had_credentials=mine, explain=call.explain(answer))
         assert isinstance(error, AuthenticationError)
         if mine and self.found_in is not None:
             error.hint = f"{error.hint} (those of {self.found_in})"
-        elif origin_of(answer.url) != self.grant.origin:
+        elif origin_of(answer.url) != self.authorization.origin:
             error.hint = "it was reached by a redirect, and credentials are never shown to another host than their own"
         elif not mine:
-            suffix = variable_suffix(self.grant.origin)
-            host = f"[{self.grant.origin.host}]" if ":" in self.grant.origin.host else self.grant.origin.host
+            suffix = variable_suffix(self.authorization.origin)
+            name = self.authorization.origin.host
+            host = f"[{name}]" if ":" in name else name
             error.hint = f"{error.hint}: {TOKEN_PREFIX}{suffix}, ~/.netrc, or --header {host} NAME=env:VARIABLE"
         return error
 
 
-def access_to(url: Url, secrets: tuple[Secret, ...], context: Context, settings: NetSettings) -> WebAccess:
+def access_to(url: Url, secrets: tuple[Secret, ...], context: Context, settings: NetworkSettings) -> WebAccess:
     """Return the credentials for ``url``: a header ``Authorization``, else the address, environment, plugins, netrc.
 
     ``secrets`` are those in the query of the address itself; they are masked like the others.
     """
     origin = _origin(url)
     if is_overheard(origin, context.home):
-        return WebAccess(grant=Grant(origin=origin, headers={}, in_body=secrets, anonymous=True))
+        return WebAccess(authorization=Authorization(origin=origin, headers={}, in_body=secrets, anonymous=True))
     headers = {name: value.reveal() for name, value in settings.headers_for(origin).items()}
     found_in = "--header" if headers else None
     if _AUTHORIZATION not in (name.lower() for name in headers):
@@ -245,8 +246,8 @@ def access_to(url: Url, secrets: tuple[Secret, ...], context: Context, settings:
         if found is not None:
             headers["Authorization"] = authorization_of(found)
             found_in = found.found_in
-    grant = Grant(origin=origin, headers=headers, in_body=secrets, anonymous=not headers)
-    return WebAccess(grant=grant, found_in=found_in)
+    authorization = Authorization(origin=origin, headers=headers, in_body=secrets, anonymous=not headers)
+    return WebAccess(authorization=authorization, found_in=found_in)
 
 
 def _origin(url: Url) -> Origin:

@@ -16,13 +16,12 @@ from contextlib import contextmanager
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from getmodules.addresses.url import check_url
+from getmodules.api.http import AddressCheck, Authorization, Call, HttpAnswer, HttpSession, Mask, origin_of
 from getmodules.api.ports import Context, Credential, Origin
 from getmodules.errors import AddressError, AuthenticationError
-from getmodules.net.address_check import no_further_in_than
-from getmodules.net.connections import AddressCheck
+from getmodules.net.address_check import address_check_for
 from getmodules.net.credentials import basic, fits_header, token_of
-from getmodules.net.session import Call, Grant, Session, origin_of
-from getmodules.net.wire import SMALL_BODY_BYTES, Answer, Mask
+from getmodules.net.wire import SMALL_BODY_BYTES
 from getmodules.util.redact import Secret, printable, redact
 from getmodules.util.strict_json import StrictJsonError, array_of, loads, mapping, optional, required, size, string
 from getmodules.util.values import field, replace, valueclass
@@ -89,7 +88,7 @@ class _TokenSlot:
 class Tokens:
     """The tokens of one client. Threads may share it."""
 
-    def __init__(self, session: Session, find_credential: FindCredential) -> None:
+    def __init__(self, session: HttpSession, find_credential: FindCredential) -> None:
         self._session = session
         self._find_credential = find_credential
         self._lock = threading.Lock()
@@ -97,14 +96,14 @@ class Tokens:
         #: The last challenge of each origin, so that the next request can have a token at once.
         self._known: dict[Origin, _ReceivedChallenge] = {}
 
-    def grant(self, registry: Origin, repository: str, actions: str, context: Context) -> Grant | None:
+    def grant(self, registry: Origin, repository: str, actions: str, context: Context) -> Authorization | None:
         """Return the grant for a first request, or ``None`` if the registry has not sent a challenge yet."""
         received = self._known.get(registry)
         return None if received is None else self._grant(received, registry, repository, actions, None, context)
 
     def answer_to(
-        self, refusal: Answer, repository: str, actions: str, refused: Grant | None, context: Context
-    ) -> Grant | None:
+        self, refusal: HttpAnswer, repository: str, actions: str, refused: Authorization | None, context: Context
+    ) -> Authorization | None:
         """Return the grant that a 401 asks for, or ``None`` if there is none but the refused one."""
         registry = origin_of(refusal.url)
         challenge = choose_challenge(parse_challenges(refusal.headers.get("WWW-Authenticate", "")))
@@ -122,9 +121,9 @@ class Tokens:
         registry: Origin,
         repository: str,
         actions: str,
-        refused: Grant | None,
+        refused: Authorization | None,
         context: Context,
-    ) -> Grant | None:
+    ) -> Authorization | None:
         challenge = received.challenge
         credential = self._find_credential(registry, repository, context)
         if challenge.scheme == "basic":
@@ -190,12 +189,12 @@ def _bearer(token: _Token) -> str:
     return f"Bearer {token.secret.reveal()}"
 
 
-def _says_the_same(grant: Grant | None, authorization: str) -> bool:
+def _says_the_same(grant: Authorization | None, authorization: str) -> bool:
     return grant is not None and grant.headers["Authorization"] == authorization
 
 
-def _grant(origin: Origin, authorization: str) -> Grant:
-    return Grant(origin=origin, headers={"Authorization": authorization})
+def _grant(origin: Origin, authorization: str) -> Authorization:
+    return Authorization(origin=origin, headers={"Authorization": authorization})
 
 
 # -------------------------------------------------------------------------------------------------- the token service
@@ -216,7 +215,7 @@ def _token_call(realm: str, service: str | None, scopes: frozenset[str], credent
             url=realm,
             headers={"Content-Type": "application/x-www-form-urlencoded"},
             body=urlencode(form).encode(),
-            grant=Grant(origin=origin_of(realm), headers={}, in_body=(credential.secret,)),
+            authorization=Authorization(origin=origin_of(realm), headers={}, in_body=(credential.secret,)),
             accept=_REDIRECTS,
         )
     parameters += [("scope", scope) for scope in sorted(scopes)]
@@ -225,10 +224,10 @@ def _token_call(realm: str, service: str | None, scopes: frozenset[str], credent
     grant = None
     if credential is not None and credential.username is not None:
         grant = _grant(origin_of(realm), basic(credential.username, credential.secret))
-    return Call(method="GET", url=urlunsplit(parts._replace(query=query)), grant=grant)
+    return Call(method="GET", url=urlunsplit(parts._replace(query=query)), authorization=grant)
 
 
-def _read_token(answer: Answer, asked: float) -> _Token:
+def _read_token(answer: HttpAnswer, asked: float) -> _Token:
     if answer.status in _REDIRECTS:
         answer.close()
         raise _unusable(answer, "it redirects, and an identity token goes nowhere else")
@@ -245,7 +244,7 @@ def _read_token(answer: Answer, asked: float) -> _Token:
     return _Token(Secret(text), asked + max(_DEFAULT_SECONDS, seconds or 0))
 
 
-def _unusable(answer: Answer, why: str) -> AuthenticationError:
+def _unusable(answer: HttpAnswer, why: str) -> AuthenticationError:
     kind = answer.shown(answer.headers.get("Content-Type", "no content type"))
     return AuthenticationError(
         f"the token service's answer cannot be used: {why}",
@@ -277,7 +276,7 @@ def check_realm(realm: str, registry: Origin, address: str | None, mask: Mask = 
         return None
     if registry.scheme == "https" and origin.scheme != "https":
         raise AuthenticationError(f"the registry speaks https, and its realm does not: {shown!r}")
-    return no_further_in_than(
+    return address_check_for(
         address,
         lambda kind, found: AuthenticationError(
             f"the registry names the realm {shown!r}, which is the {kind} address {found}",
@@ -335,7 +334,7 @@ def choose_challenge(challenges: tuple[Challenge, ...]) -> Challenge | None:
 # ----------------------------------------------------------------------------------------------------------- refusals
 
 
-def explain_error(answer: Answer) -> str:
+def explain_error(answer: HttpAnswer) -> str:
     """Return the codes and messages in the body of an error; of any other body, its shortened text."""
     text = answer.read_some(8_192)
     try:

@@ -16,6 +16,7 @@ from typing import Any
 from oras.container import Container
 from oras.provider import Registry
 
+from getmodules.api.http import Call, HttpAnswer, HttpSession, SizedBody, origin_of
 from getmodules.api.ports import Context
 from getmodules.errors import (
     CorruptArchiveError,
@@ -36,10 +37,9 @@ from getmodules.getters.oci.repository import (
     referrers_tag,
 )
 from getmodules.getters.oci.upload import Upload, check_stored
-from getmodules.net.address_check import no_further_in_than
+from getmodules.net.address_check import address_check_for
 from getmodules.net.download import Download
-from getmodules.net.session import Call, Session, checked_target, failed, origin_of
-from getmodules.net.wire import Answer, SizedBody
+from getmodules.net.session import checked_target, failed
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 from getmodules.util.strict_json import StrictJsonError, array_of, loads, mapping, optional, required, string
@@ -75,7 +75,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
         self,
         api: str,
         repository: str,
-        session: Session,
+        session: HttpSession,
         tokens: Tokens,
         notice: Callable[[str], None],
         actions: str = "pull",
@@ -107,7 +107,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
         read: int | None = None,
         replayable: bool | None = None,
         named_from: str | None = None,
-    ) -> Answer:
+    ) -> HttpAnswer:
         """Send one request with a grant for its origin, and once more with the grant that a 401 asks for.
 
         On another host than the registry, ``url`` must not lead to a more private network than ``named_from``.
@@ -119,12 +119,12 @@ class RegistryClient(Registry):  # type: ignore[misc]
             url=url,
             headers=headers or {},
             body=data,
-            grant=grant,
+            authorization=grant,
             accept=accept | {401},
             explain=explain_error,
             read=read,
             replayable=replayable,
-            check_address=None if origin_of(url) == registry else no_further_in_than(named_from, self._too_far_in),
+            check_address=None if origin_of(url) == registry else address_check_for(named_from, self._too_far_in),
         )
         answer = self._session.send(call, context)
         # Only the registry itself gets a credential, and no host that it redirected to.
@@ -133,7 +133,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
             wanted = self._tokens.answer_to(answer, self._repository, self._actions, grant, context)
             if wanted is None:
                 raise failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=said)
-            call = replace(call, grant=wanted)
+            call = replace(call, authorization=wanted)
             answer = self._session.send(call, context)
         if answer.status == 401:
             raise failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=call.explain(answer))
@@ -163,7 +163,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
     def blob(self, descriptor: Descriptor, context: Context) -> Iterable[bytes]:
         url = self._url(self._location.get_blob_url(str(descriptor.digest)))
 
-        def send(headers: Mapping[str, str]) -> Answer:
+        def send(headers: Mapping[str, str]) -> HttpAnswer:
             return self.do_request(url, "GET", headers=headers, stream=True, context=context)
 
         return Download(send, self._session, context, immutable=True)
@@ -289,14 +289,14 @@ class RegistryClient(Registry):  # type: ignore[misc]
     def _url(self, path: str) -> str:
         return f"{self.prefix}://{path}"
 
-    def _warn(self, answer: Answer) -> None:
+    def _warn(self, answer: HttpAnswer) -> None:
         """Show the texts of ``Warning: 299``, with which registries address users."""
         for warning in _WARNING.finditer(answer.headers.get("Warning", "")[:8_192]):
             said = re.sub(r"\\(.)", r"\1", warning["text"])
             self._notice(f"{printable(self.hostname)}: {answer.shown(said)}")
 
 
-def _document(answer: Answer, what: str) -> dict[str, Any]:
+def _document(answer: HttpAnswer, what: str) -> dict[str, Any]:
     try:
         return mapping(loads(answer.read(_LIST_BYTES), what, _LIST_BYTES), what)
     except StrictJsonError as error:
@@ -310,7 +310,7 @@ def _tags(document: dict[str, Any]) -> list[str]:
         raise CorruptArchiveError(str(error)) from None
 
 
-def _media_type(answer: Answer) -> str:
+def _media_type(answer: HttpAnswer) -> str:
     return answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
 
@@ -327,7 +327,7 @@ _PARAMETER = re.compile(
 )
 
 
-def next_page(answer: Answer) -> str | None:
+def next_page(answer: HttpAnswer) -> str | None:
     """Return the URL of the next page, which must be on the same origin, or ``None``."""
     written = next_target(answer.headers.get("Link", ""))
     if written is None:

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from getmodules.errors import ConfigError, InstallError
 from getmodules.files import durable, opening as openflags
-from getmodules.files.locking import Lock, try_lock
+from getmodules.files.locking import FileLock, try_lock
 from getmodules.files.os_errors import translated
 from getmodules.getters.oci.cred_helper import TOKEN_USER, CredentialHelper, Login, Run, run_helper
 from getmodules.getters.oci.docker_config import (
@@ -223,11 +223,11 @@ def _lock_beside(target: Path, what: str) -> Iterator[bool]:
         fd = os.open(path, openflags.LOCK, 0o600)
         try:
             lock = try_lock(fd)
-            if lock is Lock.UNSUPPORTED:
+            if lock is FileLock.UNSUPPORTED:
                 yield False
                 return
             # If its last owner has removed the file, we have locked one that others cannot see.
-            if lock is Lock.HELD and _is_at(fd, path):
+            if lock is FileLock.HELD and _is_at(fd, path):
                 try:
                     yield True
                 finally:
@@ -277,7 +277,7 @@ def _replace(target: Path, before: tuple[int, int, int, int] | None, data: bytes
         _write(new, target, data)
         if _identity(target) != before:
             return False
-        durable.put(new, target)
+        durable.replace_file(new, target)
     finally:
         with suppress(FileNotFoundError):
             os.unlink(new)

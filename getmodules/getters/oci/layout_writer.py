@@ -17,7 +17,7 @@ from pathlib import Path
 from getmodules.api.ports import Context
 from getmodules.errors import DigestMismatchError
 from getmodules.files import durable, opening as openflags
-from getmodules.files.locking import Lock, try_lock
+from getmodules.files.locking import FileLock, try_lock
 from getmodules.files.opening import directory_of
 from getmodules.files.os_errors import install_error, translated
 from getmodules.files.private import PrivateDirectory, Sweeper
@@ -143,19 +143,19 @@ class LayoutWriter:
             raise install_error(error, f"cannot lock the layout {self._shown!r}") from error
         try:
             waited = False
-            while (lock := self._try_lock(descriptor)) is Lock.BUSY:
+            while (lock := self._try_lock(descriptor)) is FileLock.BUSY:
                 if not waited:
                     context.notice(f"waiting for another process that writes into {self._shown!r}")
                     waited = True
                 context.cancelled.wait(_POLL_SECONDS)
                 context.checkpoint()
-            if lock is Lock.UNSUPPORTED:
+            if lock is FileLock.UNSUPPORTED:
                 context.notice(f"{self._shown!r} cannot be locked: others must not write into it at the same time")
             yield
         finally:
             os.close(descriptor)
 
-    def _try_lock(self, descriptor: int) -> Lock:
+    def _try_lock(self, descriptor: int) -> FileLock:
         with translated(f"cannot lock the layout {self._shown!r}"):
             return try_lock(descriptor)
 

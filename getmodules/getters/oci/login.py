@@ -170,7 +170,7 @@ def log_out(registry: str, environ: Mapping[str, str], open_context: OpenContext
 
 def _presumed_origin(registry: str) -> Origin:
     """Return the origin without a request: the scheme only decides about the default port."""
-    from getmodules.net.session import origin_of
+    from getmodules.api.http import origin_of
 
     return origin_of(f"https://{api_location(registry, '')[0]}/")
 
@@ -193,12 +193,12 @@ def _prove(registry: str, username: str, secret: Secret, context: Context) -> tu
 
 def _volunteer(client: RegistryClient, username: str, secret: Secret, context: Context) -> None:
     """Send the login unasked: some registries need none, and still refuse a wrong one."""
+    from getmodules.api.http import Authorization, Call
     from getmodules.getters.oci.auth import explain_error
     from getmodules.net.credentials import basic
-    from getmodules.net.session import Call, Grant
 
-    grant = Grant(origin=_origin(client), headers={"Authorization": basic(username, secret)})
-    call = Call(method="GET", url=_api(client), grant=grant, explain=explain_error)
+    grant = Authorization(origin=_origin(client), headers={"Authorization": basic(username, secret)})
+    call = Call(method="GET", url=_api(client), authorization=grant, explain=explain_error)
     context.network.session().send(call, context).close()
 
 
@@ -298,7 +298,7 @@ def _api(client: RegistryClient) -> str:
 
 
 def _origin(client: RegistryClient) -> Origin:
-    from getmodules.net.session import origin_of
+    from getmodules.api.http import origin_of
 
     return origin_of(_api(client))
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from getmodules.api.ports import Context, Credential, Origin
 
 if TYPE_CHECKING:
+    from getmodules.api.http import HttpSession
     from getmodules.getters.oci.auth import Tokens
     from getmodules.getters.oci.client import RegistryClient
     from getmodules.getters.oci.docker_config import DockerCredentials
-    from getmodules.net.session import Session
 
 
 _log = logging.getLogger("getmodules")
@@ -55,7 +55,7 @@ class Registries:
             self._said.add(message)
         notice(message)
 
-    def _tokens_of(self, session: Session) -> Tokens:
+    def _tokens_of(self, session: HttpSession) -> Tokens:
         from getmodules.getters.oci.auth import Tokens
 
         with self._lock:
@@ -83,7 +83,7 @@ class Registries:
                 self._files = DockerCredentials(context.environ, warn=partial(_log.warning, "%s"))
             return self._files
 
-    def _scheme(self, registry: str, session: Session) -> str:
+    def _scheme(self, registry: str, session: HttpSession) -> str:
         with self._lock:
             known = self._schemes.get(registry)
         if known is None:
@@ -107,7 +107,7 @@ def _has_port(registry: str) -> bool:
     return ":" in registry.rpartition("]")[2]
 
 
-def _scheme_of(host: str, port: int | None, session: Session) -> str:
+def _scheme_of(host: str, port: int | None, session: HttpSession) -> str:
     if session.settings.allows_plain_http(host, port or 80):
         return "http"
     # For all hosts but loopback, plain http is the user's explicit choice.

@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
+from getmodules.api.http import HttpAnswer, HttpSession, SizedBody
 from getmodules.api.ports import Context
 from getmodules.errors import DigestMismatchError, FetchError, GetModulesError, NetworkError
-from getmodules.net.session import TRANSIENT, Session, checked_target
-from getmodules.net.wire import Answer, SizedBody
+from getmodules.net.session import TRANSIENT, checked_target
 from getmodules.util.digest import Digest
 from getmodules.util.values import valueclass
 
@@ -37,7 +37,7 @@ class SendRequest(Protocol):
         accept: frozenset[int] = frozenset(),
         replayable: bool | None = None,
         named_from: str | None = None,
-    ) -> Answer: ...
+    ) -> HttpAnswer: ...
 
 
 @valueclass(kw_only=False)
@@ -54,7 +54,7 @@ class Upload:
     def __init__(
         self,
         request: SendRequest,
-        session: Session,
+        session: HttpSession,
         start_url: str,
         digest: Digest,
         size: int,
@@ -179,7 +179,7 @@ class _TooLargeError(Exception):
         self.error = error
 
 
-def _refuse(answer: Answer) -> None:
+def _refuse(answer: HttpAnswer) -> None:
     if answer.status == 413:
         answer.close()
         raise _TooLargeError(
@@ -194,13 +194,13 @@ def _may_pass(error: GetModulesError) -> bool:
     return isinstance(error, NetworkError) and error.part != "certificate"
 
 
-def _location(answer: Answer) -> _UploadLocation:
+def _location(answer: HttpAnswer) -> _UploadLocation:
     if "Location" not in answer.headers:
         raise FetchError("the registry does not say where the upload goes on", part="unreadable")
     return _UploadLocation(checked_target(answer, answer.headers["Location"]), answer.address)
 
 
-def _received(answer: Answer, otherwise: int) -> int:
+def _received(answer: HttpAnswer, otherwise: int) -> int:
     """Return how many bytes the registry has. ``0-0`` may mean one byte or none."""
     found = _RANGE.fullmatch(answer.headers.get("Range", "").strip())
     if found is None:
@@ -221,12 +221,12 @@ def _slice(chunks: Iterable[bytes], start: int, end: int) -> Iterator[bytes]:
             return
 
 
-def _drain(answer: Answer) -> None:
+def _drain(answer: HttpAnswer) -> None:
     """Read a short body, so that the connection can be used again."""
     answer.read_some(8_192)
 
 
-def check_stored(answer: Answer, digest: Digest) -> bool:
+def check_stored(answer: HttpAnswer, digest: Digest) -> bool:
     """Return whether a registry confirms that it has stored what it was sent; raise if it names another digest.
 
     ``False`` if it does neither, like a web server that answers 200 to everything. The answer is read to its end.

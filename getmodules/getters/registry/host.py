@@ -16,6 +16,7 @@ from functools import cached_property, partial
 from typing import Any, Self, TypeVar
 
 from getmodules.addresses.url import check_url
+from getmodules.api.http import AddressCheck, Authorization, Call, HttpAnswer, HttpSession, origin_of
 from getmodules.api.ports import Context, Credential, Origin
 from getmodules.errors import (
     AddressError,
@@ -25,12 +26,11 @@ from getmodules.errors import (
     UnsafeContentError,
     UnsupportedContentError,
 )
-from getmodules.net.address_check import no_further_in_than
-from getmodules.net.connections import AddressCheck
+from getmodules.net.address_check import address_check_for
 from getmodules.net.credentials import TOKEN_PREFIX, authorization_of, variable_suffix
-from getmodules.net.session import Call, Grant, Session, checked_target, failed, origin_of
+from getmodules.net.session import checked_target, failed
 from getmodules.net.terraform_get import HTML_TYPES
-from getmodules.net.wire import Answer, shown_host
+from getmodules.net.wire import shown_host
 from getmodules.util.redact import Secret, printable
 from getmodules.util.strict_json import StrictJsonError, loads, mapping, optional, string
 from getmodules.util.values import valueclass
@@ -58,7 +58,7 @@ class RegistryHost:
     def __init__(self, name: str, context: Context) -> None:
         self.name = name
         self._context = context
-        self._session: Session = context.network.session()
+        self._session: HttpSession = context.network.session()
         url = check_url(f"https://{name}/")
         # The protocol has no other scheme than https; plain http is the user's explicit choice.
         if self._session.settings.allows_plain_http(url.host.strip("[]"), url.port or 80):
@@ -88,12 +88,12 @@ class RegistryHost:
         return found or self._context.credentials(self.origin, "/")
 
     @cached_property
-    def _grant(self) -> Grant | None:
+    def _grant(self) -> Authorization | None:
         given = self._session.settings.headers_for(self.origin)
         headers = {name: value.reveal() for name, value in given.items()}
         if self._credential is not None and "authorization" not in (name.lower() for name in headers):
             headers = {"Authorization": authorization_of(self._credential), **headers}
-        return Grant(origin=self.origin, headers=headers) if headers else None
+        return Authorization(origin=self.origin, headers=headers) if headers else None
 
     # ---------------------------------------------------------------------------------------------- services
 
@@ -117,19 +117,19 @@ class RegistryHost:
             raise NotFoundError(f"{shown_host(answer.url)} has no service {name}", hint=f"it offers: {known}")
         url = _followed(answer, name, location).partition("?")[0].rstrip("/") + "/"
         elsewhere = origin_of(url) != origin_of(answer.url)
-        check = no_further_in_than(answer.address, self.too_far_in) if elsewhere else None
+        check = address_check_for(answer.address, self.too_far_in) if elsewhere else None
         return Service(name=name, url=url, check_address=check)
 
-    def ask(self, service: Service, path: str) -> Answer:
+    def ask(self, service: Service, path: str) -> HttpAnswer:
         """Request ``path`` of the service. Return a success, or a 404 or 410, whose message is up to the caller."""
         return self._send(f"{service.url}{path}", service.check_address)
 
-    def _send(self, url: str, check_address: AddressCheck | None) -> Answer:
+    def _send(self, url: str, check_address: AddressCheck | None) -> HttpAnswer:
         call = Call(
             method="GET",
             url=url,
             headers={"Accept": "application/json"},
-            grant=self._grant,
+            authorization=self._grant,
             accept=_JUDGED_HERE,
             check_address=check_address,
             read=_DOCUMENT_BYTES,
@@ -139,7 +139,7 @@ class RegistryHost:
             raise self._refused(answer, call)
         return answer
 
-    def _refused(self, answer: Answer, call: Call) -> AuthenticationError:
+    def _refused(self, answer: HttpAnswer, call: Call) -> AuthenticationError:
         error = failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=call.explain(answer))
         assert isinstance(error, AuthenticationError)
         elsewhere, token = origin_of(answer.url) != self.origin, self._credential
@@ -159,7 +159,7 @@ class RegistryHost:
         )
 
 
-def _followed(answer: Answer, service: str, location: str) -> str:
+def _followed(answer: HttpAnswer, service: str, location: str) -> str:
     try:
         return checked_target(answer, location)
     except UnsafeContentError as error:
@@ -167,7 +167,7 @@ def _followed(answer: Answer, service: str, location: str) -> str:
         raise UnsafeContentError(message, part=error.part, hint=error.hint) from None
 
 
-def parsed(answer: Answer, what: str, parse: Callable[[dict[str, Any]], T]) -> T:
+def parsed(answer: HttpAnswer, what: str, parse: Callable[[dict[str, Any]], T]) -> T:
     """Return ``parse`` of the JSON object in the body. A web page and a broken document are different errors."""
     kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind in HTML_TYPES:

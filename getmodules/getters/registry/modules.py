@@ -9,12 +9,13 @@ from typing import Any
 from urllib.parse import quote
 
 from getmodules.addresses.versions import Constraint, Version, VersionError
+from getmodules.api.http import HttpAnswer
 from getmodules.api.model import Elsewhere
 from getmodules.api.ports import Context
 from getmodules.errors import CorruptArchiveError, NetworkError, NotFoundError, UnsafeContentError
 from getmodules.getters.registry.host import ModuleName, RegistryHost, parsed
 from getmodules.net.terraform_get import HEADER, location_in_headers, sent_on, two_locations
-from getmodules.net.wire import Answer, shown_host
+from getmodules.net.wire import shown_host
 from getmodules.util.strict_json import array_of, mapping, optional, required, string
 
 SERVICE = "modules.v1"
@@ -55,7 +56,7 @@ class ModuleRegistry:
             self._context.notice(f"{self._host.name}: {module} has versions that are no semantic versions: {some}")
         return versions
 
-    def _not_found(self, answer: Answer, module: ModuleName) -> NotFoundError | NetworkError:
+    def _not_found(self, answer: HttpAnswer, module: ModuleName) -> NotFoundError | NetworkError:
         answer.close()
         where = shown_host(answer.url)
         if answer.status not in (200, 404, 410):
@@ -137,7 +138,7 @@ def _readable(listed: Iterable[str]) -> tuple[tuple[Version, ...], list[str]]:
     return tuple(versions), odd
 
 
-def _location(answer: Answer) -> str:
+def _location(answer: HttpAnswer) -> str:
     """Return the location in the answer: Terraform reads the header, OpenTofu the body, so both must agree."""
     header = location_in_headers(answer)
     in_json = "json" in answer.headers.get("Content-Type", "").lower()

@@ -37,8 +37,8 @@ def _package(url: str) -> PackageAddress:
 )
 def test_what_is_asked(url: str, asked: str) -> None:
     package = _package(url)
-    assert TABLE.asked(package).url == asked
-    assert TABLE.meant(package, _package("oci://whatever/it/answers")).url == (
+    assert TABLE.mirrored(package).url == asked
+    assert TABLE.original(package, _package("oci://whatever/it/answers")).url == (
         url if asked != url else "oci://whatever/it/answers"
     )
 
@@ -70,7 +70,7 @@ def test_from_the_environment() -> None:
 
 
 def test_words_beat_what_is_there() -> None:
-    assert Mirrors({"oci://a": "oci://b"}).with_words(["oci://a=oci://c"], "--mirror").table == {"oci://a": "oci://c"}
+    assert Mirrors({"oci://a": "oci://b"}).with_pairs(["oci://a=oci://c"], "--mirror").table == {"oci://a": "oci://c"}
 
 
 def test_only_the_getter_sees_the_mirror(tmp_path: object) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from getmodules.archive.source import ambiguous, corrupt, looks_like, not_this, unsupported
+from getmodules.archive.source import ambiguous, corrupt, looks_like, unexpected_format, unsupported
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_what_bytes_look_like(head: bytes, name: str | None) -> None:
     ],
 )
 def test_what_was_found_is_said(head: bytes, message: str) -> None:
-    assert not_this("zip", head, "why").message == message
+    assert unexpected_format("zip", head, "why").message == message
 
 
 def test_codes() -> None:

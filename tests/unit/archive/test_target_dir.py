@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from getmodules.archive.target_dir import Ground
+from getmodules.archive.target_dir import TargetDirectory
 from getmodules.errors import InstallError, UnsafeContentError
 from tests.support.processes import as_each_user
 from tests.support.refusals import refusal
@@ -16,14 +16,14 @@ from tests.support.snapshots import snapshot
 
 
 @pytest.fixture(params=["descriptor", "path"])
-def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ground]:
+def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TargetDirectory]:
     """Both ways to say where the ground is do the same."""
     root = os.open(tmp_path, os.O_RDONLY)
-    yield Ground(tmp_path if request.param == "path" else root)
+    yield TargetDirectory(tmp_path if request.param == "path" else root)
     os.close(root)
 
 
-def test_what_is_made(ground: Ground, tmp_path: Path) -> None:
+def test_what_is_made(ground: TargetDirectory, tmp_path: Path) -> None:
     ground.make_directory("d")
     ground.write_file("d/f", b"hello", True)
     ground.write_file("e", b"", False)
@@ -38,7 +38,7 @@ def test_what_is_made(ground: Ground, tmp_path: Path) -> None:
     assert b"".join(ground.read_back("d/f")) == b"hello"
 
 
-def test_nothing_is_replaced_or_followed(ground: Ground, tmp_path: Path) -> None:
+def test_nothing_is_replaced_or_followed(ground: TargetDirectory, tmp_path: Path) -> None:
     ground.write_file("f", b"hello", False)
     ground.make_link("l", "f", to_directory=False)
     ground.make_link("dangling", "new", to_directory=False)
@@ -52,7 +52,7 @@ def test_nothing_is_replaced_or_followed(ground: Ground, tmp_path: Path) -> None
     assert snapshot(tmp_path) == before
 
 
-def test_a_name_that_no_encoding_holds(ground: Ground, tmp_path: Path) -> None:
+def test_a_name_that_no_encoding_holds(ground: TargetDirectory, tmp_path: Path) -> None:
     code = "unsafe-content/bad-name"
     refusal(UnsafeContentError, code, ground.write_file, "\ud800", b"", False)
     refusal(UnsafeContentError, code, ground.create_file, "\ud800", [], executable=False)
@@ -61,7 +61,7 @@ def test_a_name_that_no_encoding_holds(ground: Ground, tmp_path: Path) -> None:
     assert snapshot(tmp_path) == {}
 
 
-def test_a_name_that_no_file_of_this_system_can_have(ground: Ground, tmp_path: Path) -> None:
+def test_a_name_that_no_file_of_this_system_can_have(ground: TargetDirectory, tmp_path: Path) -> None:
     """The package's fault, and not the disk's."""
     code, name = "unsafe-content/bad-name", "n" * 256
     refusal(UnsafeContentError, code, ground.write_file, name, b"", False)
@@ -73,7 +73,7 @@ def test_a_name_that_no_file_of_this_system_can_have(ground: Ground, tmp_path: P
 
 @pytest.mark.skipif(sys.platform == "win32", reason="nothing lists what a process has open")
 def test_an_interrupt_between_opening_and_knowing_loses_no_descriptor(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
+    ground: TargetDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[int] = []
     real = os.open
@@ -104,5 +104,5 @@ def test_a_directory_of_others(place: Path) -> None:
         return  # root may write everywhere
     (place / "d").mkdir()
     (place / "d").chmod(0o555)
-    refusal(InstallError, "install/denied", Ground(place / "d").write_file, "f", b"", False)
+    refusal(InstallError, "install/denied", TargetDirectory(place / "d").write_file, "f", b"", False)
     assert snapshot(place / "d") == {}

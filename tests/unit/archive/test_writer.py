@@ -13,9 +13,9 @@ import pytest
 from getmodules.api.limits import Limits
 from getmodules.api.model import Kind, Member, Members, Tree
 from getmodules.api.ports import Progress
-from getmodules.archive.target_dir import Ground
+from getmodules.archive.target_dir import TargetDirectory
 from getmodules.archive.write_thread import LARGE_BYTES
-from getmodules.archive.writer import Outlet, write_members
+from getmodules.archive.writer import Output, write_members
 from getmodules.errors import (
     CorruptArchiveError,
     GetModulesError,
@@ -61,8 +61,8 @@ def write(place: Path, *members: Member, subdirs: tuple[str, ...] = ("",), **mor
         (place / str(index)).mkdir()
         roots.append(os.open(place / str(index), os.O_RDONLY))
     try:
-        outlets = [Outlet(subdir, root) for subdir, root in zip(subdirs, roots, strict=True)]
-        return write_members(Members(members, strict=True), outlets, context, packed_bytes=packed)
+        outputs = [Output(subdir, root) for subdir, root in zip(subdirs, roots, strict=True)]
+        return write_members(Members(members, strict=True), outputs, context, packed_bytes=packed)
     finally:
         for root in roots:
             os.close(root)
@@ -98,7 +98,7 @@ def test_modes_do_not_depend_on_the_umask(umask: int, place: Path) -> None:
     os.umask(umask)
     large = chunks("big", *[b"x" * 300_000] * 9)
     write_members(
-        Members((file("d/x", executable=True), file("d/y"), large, file("d/e/z"))), [Outlet("", root)], context
+        Members((file("d/x", executable=True), file("d/y"), large, file("d/e/z"))), [Output("", root)], context
     )
     os.umask(0o022)
     assert {name: mode for name, (mode, _) in snapshot(place).items()} == {
@@ -127,13 +127,13 @@ def test_files_go_to_the_writer_thread_where_the_system_is_slow(
 ) -> None:
     monkeypatch.setattr("getmodules.archive.write_thread._SLOW_SECONDS", 0.0 if slow else 60.0)
     names = set[str]()
-    direct = Ground.write_file
+    direct = TargetDirectory.write_file
 
-    def write_file(self: Ground, path: str, data: bytes, executable: bool) -> None:
+    def write_file(self: TargetDirectory, path: str, data: bytes, executable: bool) -> None:
         names.add(threading.current_thread().name)
         direct(self, path, data, executable)
 
-    monkeypatch.setattr(Ground, "write_file", write_file)
+    monkeypatch.setattr(TargetDirectory, "write_file", write_file)
     data = {f"d{n % 7}/f{n}": b"%d" % n for n in range(2_000)}
     write(tmp_path, *(file(name, content) for name, content in data.items()))
     assert {name: c for name, (mode, c) in snapshot(tmp_path / "0").items() if mode[0] == "-"} == data
@@ -149,14 +149,14 @@ def test_the_writer_thread_works_while_members_come(tmp_path: Path) -> None:
             yield file(f"f{number}", bytes(5_000))
             seen.update(thread.name for thread in threading.enumerate())
 
-    (tree,) = write_members(Members(items()), [Outlet("", tmp_path)], a_context())
+    (tree,) = write_members(Members(items()), [Output("", tmp_path)], a_context())
     assert "getmodules-write" in seen
     assert len(snapshot(tmp_path)) == tree.files == 300
 
 
 def test_a_path_serves_where_there_are_no_directory_descriptors(tmp_path: Path) -> None:
     members = Members((file("a/b"), link("l", "a/b"), hardlink("h", "a/b")))
-    write_members(members, [Outlet("", tmp_path)], a_context())
+    write_members(members, [Output("", tmp_path)], a_context())
     assert (tmp_path / "l").read_bytes() == (tmp_path / "h").read_bytes() == b"hello"
 
 
@@ -483,7 +483,7 @@ def test_nothing_is_written_through_what_is_there_already(tmp_path: Path) -> Non
     out = tmp_path / "out"
     out.mkdir()
     (out / "a").symlink_to(tmp_path / "canary")
-    refusal(InstallError, "install", write_members, Members((file("a"),)), [Outlet("", out)], a_context())
+    refusal(InstallError, "install", write_members, Members((file("a"),)), [Output("", out)], a_context())
     assert (tmp_path / "canary").read_text() == "alive"
 
 
@@ -501,7 +501,7 @@ def test_members_are_closed(tmp_path: Path) -> None:
         "unsafe-content/parent-path",
         write_members,
         Members(items()),
-        [Outlet("", tmp_path)],
+        [Output("", tmp_path)],
         a_context(),
     )
     assert closed == [True]
@@ -510,5 +510,5 @@ def test_members_are_closed(tmp_path: Path) -> None:
 def test_notices_of_names_are_passed_on(tmp_path: Path) -> None:
     notes = Notices()
     members = Members((file("con"), file("d/aux.tf")))
-    write_members(members, [Outlet("", tmp_path)], a_context(progress=notes))
+    write_members(members, [Output("", tmp_path)], a_context(progress=notes))
     assert notes.said == ["the name 'con' cannot exist on Windows (2 such names)"]

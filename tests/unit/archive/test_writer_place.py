@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from getmodules.api.limits import RATIO_FREE_BYTES, Limits
-from getmodules.archive.selection import Outlet
+from getmodules.archive.selection import Output
 from getmodules.archive.write_thread import WriteThread
-from getmodules.archive.writer import Place
+from getmodules.archive.writer import TreeBuilder
 from getmodules.errors import LimitExceededError
 from tests.support.contexts import a_context
 from tests.support.refusals import refusal
 
 
-def a_place(tmp_path: Path, packed: int | None = None, **limits: int) -> Place:
-    return Place(Outlet("", tmp_path), a_context(limits=replace(Limits(), **limits)), packed)
+def a_place(tmp_path: Path, packed: int | None = None, **limits: int) -> TreeBuilder:
+    return TreeBuilder(Output("", tmp_path), a_context(limits=replace(Limits(), **limits)), packed)
 
 
 def test_parents_are_made_once_and_counted(tmp_path: Path) -> None:

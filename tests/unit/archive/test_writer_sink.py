@@ -15,7 +15,7 @@ def test_the_same_bytes_go_everywhere(tmp_path: Path) -> None:
     paths = [tmp_path / "a", tmp_path / "b"]
     sink = FileSink("a", [os.open(path, os.O_WRONLY | os.O_CREAT) for path in paths])
     for chunk in (b"hello, ", b"", b"world"):
-        sink.put(chunk)
+        sink.write(chunk)
     sink.close()
     assert {path.read_bytes() for path in paths} == {b"hello, world"}
     assert sink.digest() == sha256(b"hello, world").digest()

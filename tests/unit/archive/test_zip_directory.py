@@ -96,7 +96,7 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
         from pathlib import Path
         from getmodules import SubdirectoryNotFoundError
         from getmodules.archive.formats import ZipFormat
-        from getmodules.archive.selection import Outlet
+        from getmodules.archive.selection import Output
         from getmodules.archive.writer import write_members
         from getmodules.api.model import Archive, Members
         from tests.support.contexts import a_context
@@ -104,7 +104,7 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
         archive = Archive(path=path, size=path.stat().st_size, digests={})
         members = Members(ZipFormat().unpack(archive, context), strict=True)
         try:
-            write_members(members, [Outlet("nothing", path.parent)], context)
+            write_members(members, [Output("nothing", path.parent)], context)
         except SubdirectoryNotFoundError:
             print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
     """

@@ -11,7 +11,7 @@ import pytest
 from getmodules import Digest
 from getmodules.api.model import FEW_BYTES
 from getmodules.cache.blobs import Blobs
-from getmodules.files.locking import Lock, try_lock
+from getmodules.files.locking import FileLock, try_lock
 from tests.support.processes import bind_mount, in_mount_namespace
 from tests.support.snapshots import snapshot
 from tests.support.stores import a_home, damage, keep, path_of
@@ -149,7 +149,7 @@ def test_what_is_no_file_is_not_waited_for(root: Path, make: Callable[[Path], No
 def test_one_that_is_being_removed_is_not_there(root: Path) -> None:
     digest = keep(root, CONTENT)
     descriptor = os.open(path_of(root, digest), os.O_RDONLY)
-    assert try_lock(descriptor) is Lock.HELD
+    assert try_lock(descriptor) is FileLock.HELD
     assert Blobs(root).open(digest) is None
     os.close(descriptor)
     assert Blobs(root).open(digest) is not None

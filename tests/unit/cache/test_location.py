@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from getmodules import ConfigError
-from getmodules.cache.location import directory_from, open_home
+from getmodules.cache.location import directory_from, open_cache
 from tests.support.processes import ORDINARY, as_each_user, in_mount_namespace, mount_tmpfs
 from tests.support.refusals import refusal
 from tests.support.snapshots import snapshot
@@ -89,7 +89,7 @@ def test_one_that_is_removed_while_it_is_opened(tmp_path: Path, times: int, monk
         return listdir(path)
 
     monkeypatch.setattr(os, "listdir", removed)
-    home = open_home(tmp_path / "c")
+    home = open_cache(tmp_path / "c")
     assert home is None if times > 100 else home is not None and home.writable
 
 
@@ -101,7 +101,7 @@ def test_whatever_a_broken_disk_says_there_is_no_store_then(
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(os, call, broken)
-    assert open_home(tmp_path / "c") is None
+    assert open_cache(tmp_path / "c") is None
     monkeypatch.undo()
     assert "Input/output error" in caplog.text
     assert snapshot(tmp_path / "c") == {}
@@ -114,7 +114,7 @@ def test_a_version_that_the_disk_cannot_read(tmp_path: Path, monkeypatch: pytest
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(os, "read", broken)
-    assert open_home(tmp_path / "c") is None
+    assert open_cache(tmp_path / "c") is None
 
 
 def test_it_may_be_reached_through_a_link(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_what_must_not_be_touched(tmp_path: Path, make: object, words: str) -> N
     root = tmp_path / "c"
     make(root)  # type: ignore[operator]
     before = snapshot(tmp_path)
-    error = refusal(ConfigError, "config", open_home, root)
+    error = refusal(ConfigError, "config", open_cache, root)
     assert words in error.message
     assert error.hint
     assert snapshot(tmp_path) == before
@@ -165,7 +165,7 @@ def test_somebody_elses(tmp_path: Path) -> None:
     a_home(root)
     os.chown(root, ORDINARY, ORDINARY)
     before = snapshot(tmp_path)
-    error = refusal(ConfigError, "config", open_home, root)
+    error = refusal(ConfigError, "config", open_cache, root)
     assert "belongs to somebody else" in error.message
     assert snapshot(tmp_path) == before
 
@@ -173,11 +173,11 @@ def test_somebody_elses(tmp_path: Path) -> None:
 @as_each_user
 def test_where_none_can_be_made_there_is_none(place: Path, caplog: pytest.LogCaptureFixture) -> None:
     (place / "file").touch()
-    assert open_home(place / "file" / "cache") is None
+    assert open_cache(place / "file" / "cache") is None
     assert "working without a cache" in caplog.text
     if os.geteuid() != 0:
         (place / "closed").mkdir(mode=0o500)
-        assert open_home(place / "closed" / "cache") is None
+        assert open_cache(place / "closed" / "cache") is None
 
 
 @as_each_user
@@ -196,7 +196,7 @@ def test_a_full_file_system_has_no_store(tmp_path: Path) -> None:
         mount_tmpfs(tmp_path, "size=64k,nr_inodes=3")
         (tmp_path / "c").mkdir(mode=0o700)
         (tmp_path / "file").touch()
-        assert open_home(tmp_path / "c") is None
+        assert open_cache(tmp_path / "c") is None
         assert os.listdir(tmp_path / "c") == []
 
     in_mount_namespace(full)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.cache.location import listing, put, room
+from getmodules.cache.location import listing, move_into_cache, private_folder
 from tests.support.snapshots import snapshot
 
 
 def test_put_and_listed(tmp_path: Path) -> None:
     (tmp_path / "fresh").write_text("x")
-    assert put(tmp_path, "a/b/name", tmp_path / "fresh") == tmp_path / "a/b/name"
+    assert move_into_cache(tmp_path, "a/b/name", tmp_path / "fresh") == tmp_path / "a/b/name"
     assert (tmp_path / "a/b/name").read_text() == "x"
     assert listing(tmp_path, "a/b") == ["name"]
     assert listing(tmp_path, "a/nowhere") == []
@@ -20,7 +20,7 @@ def test_put_and_listed(tmp_path: Path) -> None:
 
 
 def test_a_room_is_made_once(tmp_path: Path) -> None:
-    assert room(tmp_path, "a/b") == room(tmp_path, "a/b") == tmp_path / "a/b"
+    assert private_folder(tmp_path, "a/b") == private_folder(tmp_path, "a/b") == tmp_path / "a/b"
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o700
 
 
@@ -34,8 +34,8 @@ def test_no_link_leads_out(tmp_path: Path, link: str) -> None:
     (store / "fresh").touch()
     before = snapshot(tmp_path)
     with pytest.raises(OSError, match=r"Not a directory|symbolic links"):
-        put(store, "a/b/name", store / "fresh")
+        move_into_cache(store, "a/b/name", store / "fresh")
     with pytest.raises(OSError, match=r"Not a directory|symbolic links"):
-        room(store, "a/b")
+        private_folder(store, "a/b")
     assert listing(store, "a/b") == []
     assert snapshot(tmp_path) == before

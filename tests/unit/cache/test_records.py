@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from getmodules import Digest
-from getmodules.cache.records import Brought, PinRecord, Records, RefRecord
+from getmodules.cache.records import PinRecord, RecordedBlob, Records, RefRecord
 from getmodules.util.values import replace
 from tests.support.snapshots import snapshot
 
@@ -19,10 +19,10 @@ ADDRESS = "https://ada:s3cr3t@h.example/p.zip?checksum=sha256:00"
 PIN = PinRecord(
     id="id-1",
     digests={"commit": "c1"},
-    brought=Brought(digest=Digest.of(b"x"), key="layer", name="p.zip", media_type="application/zip", format="zip"),
+    brought=RecordedBlob(digest=Digest.of(b"x"), key="layer", name="p.zip", media_type="application/zip", format="zip"),
 )
 PROVEN = PinRecord(id="id-2", proof=b"proof\xff\n")
-BARE = PinRecord(id=None, brought=Brought(digest=Digest.of(b"x")))
+BARE = PinRecord(id=None, brought=RecordedBlob(digest=Digest.of(b"x")))
 REF = RefRecord(address="https://h.example/p.zip//a?checksum=sha256:00", time=1_700_000_000, validator={"ETag": '"1"'})
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from getmodules import Digest, InstallError, OfflineError
 from getmodules.api.model import Archive
-from getmodules.cache.location import Home
+from getmodules.cache.location import CacheLocation
 from getmodules.cache.records import PinRecord, RefRecord
 from getmodules.cache.session import CacheSession, WriteTrouble
 from getmodules.cache.upkeep import clean
@@ -240,7 +240,7 @@ def test_what_a_room_of_a_read_only_store_has_is_copied(root: Path, tmp_path: Pa
         assert directory.is_relative_to(root)  # it can be worked in itself
         (directory / "object").write_text("kept")
         (directory / "link").symlink_to("/etc/passwd")
-    read_only = Home(root=root, writable=False)
+    read_only = CacheLocation(root=root, writable=False)
     with CacheSession(read_only, PrivateDirectories(), lambda name: tmp_path / name) as session:
         with session.workshop("other", a_context()) as directory:
             assert directory.parent == tmp_path

@@ -111,7 +111,7 @@ def test_records_go_like_blobs_and_nobody_counts_them(root: Path) -> None:
     assert (records_of(root), len(blobs_of(root)), info(a_home(root)).bytes) == ([], 3, 6500)
 
 
-def test_rooms_go_like_blobs(root: Path) -> None:
+def test_workshops_go_like_blobs(root: Path) -> None:
     (room,) = (root / "workshops").iterdir()
     _age(room, 30)
     assert prune(a_home(root), older_than=7 * DAY).freed == 500
@@ -162,7 +162,7 @@ def test_what_was_freed_may_be_what_was_needed(root: Path, monkeypatch: pytest.M
 
 def test_what_dead_runs_left_goes_all_the_same(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "locks" / "left-by-a-dead-run").touch()
-    monkeypatch.setattr(subject, "_remove_room", _full)
+    monkeypatch.setattr(subject, "_remove_workshop", _full)
     refusal(InstallError, "install/no-space", clean, a_home(root))
     assert "left-by-a-dead-run" not in os.listdir(root / "locks")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from getmodules.files import download_file as arriving
-from getmodules.files.download_file import Arriving
+from getmodules.files.download_file import DownloadFile
 
 PIECES = [bytes([number]) * 100_000 for number in range(5)]
 
@@ -44,7 +44,7 @@ def read(descriptor: int | None) -> bytes:
 
 def test_all_in_the_first_place(first: Path, tmp_path: Path) -> None:
     complaints: list[OSError] = []
-    file = Arriving(lambda: tmp_path / "spare", lambda: first, complaints.append)
+    file = DownloadFile(lambda: tmp_path / "spare", lambda: first, complaints.append)
     for piece in PIECES:
         file.write(piece)
     assert read(file.complete()) == b"".join(PIECES)
@@ -60,7 +60,7 @@ def test_what_does_not_fit_goes_on_elsewhere(
 ) -> None:
     monkeypatch.setattr(arriving.os, "write", Broken(first.parent, room, number))
     complaints: list[OSError] = []
-    file = Arriving(lambda: tmp_path / "spare", lambda: first, complaints.append)
+    file = DownloadFile(lambda: tmp_path / "spare", lambda: first, complaints.append)
     for piece in PIECES:
         file.write(piece)
     assert file.path == tmp_path / "spare"
@@ -75,7 +75,7 @@ def test_where_the_first_place_cannot_be_had(tmp_path: Path) -> None:
         raise OSError(errno.EROFS, "read-only")
 
     complaints: list[OSError] = []
-    file = Arriving(lambda: tmp_path / "spare", nowhere, complaints.append)
+    file = DownloadFile(lambda: tmp_path / "spare", nowhere, complaints.append)
     file.write(b"x")
     assert (file.path, len(complaints)) == (tmp_path / "spare", 1)
     file.close()
@@ -84,7 +84,7 @@ def test_where_the_first_place_cannot_be_had(tmp_path: Path) -> None:
 def test_where_neither_place_takes_it(first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arriving.os, "write", Broken(tmp_path, 150_000))
     before = len(os.listdir("/proc/self/fd"))
-    file = Arriving(lambda: tmp_path / "spare", lambda: first, lambda error: None)
+    file = DownloadFile(lambda: tmp_path / "spare", lambda: first, lambda error: None)
     file.write(PIECES[0])
     with pytest.raises(OSError, match="No space"):
         file.write(PIECES[1])
@@ -96,7 +96,7 @@ def test_what_was_stored_and_cannot_be_read_again_is_an_error(
     first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(arriving.os, "write", Broken(first.parent, 100_000))
-    file = Arriving(lambda: tmp_path / "spare", lambda: first, lambda error: None)
+    file = DownloadFile(lambda: tmp_path / "spare", lambda: first, lambda error: None)
     file.write(PIECES[0])
     os.truncate(first, 10)
     with pytest.raises(OSError, match="not there any more"):
@@ -106,7 +106,7 @@ def test_what_was_stored_and_cannot_be_read_again_is_an_error(
 
 def test_without_a_first_place_an_error_is_an_error(first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arriving.os, "write", Broken(first.parent, 0))
-    file = Arriving(lambda: first)
+    file = DownloadFile(lambda: first)
     with pytest.raises(OSError, match="No space"):
         file.write(b"x")
     file.close()
@@ -115,5 +115,5 @@ def test_without_a_first_place_an_error_is_an_error(first: Path, monkeypatch: py
 def test_nothing_is_written_over(first: Path) -> None:
     first.write_text("mine")
     with pytest.raises(FileExistsError):
-        Arriving(lambda: first)
+        DownloadFile(lambda: first)
     assert first.read_text() == "mine"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.files.durable import new_file, put, sync_directory
+from getmodules.files.durable import new_file, replace_file, sync_directory
 
 
 class Calls:
@@ -87,7 +87,7 @@ def test_a_file_gets_its_name_for_good(tmp_path: Path, calls: Calls) -> None:
     (tmp_path / "private").mkdir()
     (tmp_path / "private/fresh").write_text("new")
     (tmp_path / "target").write_text("old")
-    put(tmp_path / "private/fresh", tmp_path / "target")
+    replace_file(tmp_path / "private/fresh", tmp_path / "target")
     assert (tmp_path / "target").read_text() == "new"
     assert os.listdir(tmp_path / "private") == []
     synced = [] if os.name == "nt" else [("sync", (tmp_path.stat().st_ino, None))]
@@ -104,7 +104,7 @@ def _failing(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
 def test_a_file_system_that_syncs_no_directories_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "fresh").write_text("new")
     _failing(monkeypatch, errno.EINVAL)
-    put(tmp_path / "fresh", tmp_path / "target")
+    replace_file(tmp_path / "fresh", tmp_path / "target")
     assert os.listdir(tmp_path) == ["target"]
 
 

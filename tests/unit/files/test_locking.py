@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.files.locking import Lock, try_lock
+from getmodules.files.locking import FileLock, try_lock
 from tests.support import processes
 
 
@@ -22,25 +22,25 @@ def file(tmp_path: Path) -> Path:
 
 def test_a_lock_excludes_a_second_descriptor_until_it_is_closed(file: Path) -> None:
     first, second = os.open(file, os.O_RDWR), os.open(file, os.O_RDWR)
-    assert try_lock(first) is Lock.HELD
-    assert try_lock(second) is Lock.BUSY
+    assert try_lock(first) is FileLock.HELD
+    assert try_lock(second) is FileLock.BUSY
     os.close(first)
-    assert try_lock(second) is Lock.HELD
+    assert try_lock(second) is FileLock.HELD
     os.close(second)
 
 
 def test_a_lock_dies_with_its_process(file: Path) -> None:
     def hold(stay: Callable[[], None]) -> None:
-        assert try_lock(os.open(file, os.O_RDWR)) is Lock.HELD
+        assert try_lock(os.open(file, os.O_RDWR)) is FileLock.HELD
         stay()
 
     child = processes.start_staying(hold)
     mine = os.open(file, os.O_RDWR)
     try:
-        assert try_lock(mine) is Lock.BUSY
+        assert try_lock(mine) is FileLock.BUSY
         os.kill(child, signal.SIGKILL)
         assert processes.wait(child) == -signal.SIGKILL
-        assert try_lock(mine) is Lock.HELD
+        assert try_lock(mine) is FileLock.HELD
     finally:
         os.close(mine)
 
@@ -48,13 +48,13 @@ def test_a_lock_dies_with_its_process(file: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "outcome"),
     [
-        pytest.param(errno.ENOLCK, Lock.UNSUPPORTED, id="no-lock-service"),
-        pytest.param(errno.ENOSYS, Lock.UNSUPPORTED, id="no-such-call"),
-        pytest.param(errno.EOPNOTSUPP, Lock.UNSUPPORTED, id="not-on-this-file-system"),
-        pytest.param(errno.EWOULDBLOCK, Lock.BUSY, id="somebody-has-it"),
+        pytest.param(errno.ENOLCK, FileLock.UNSUPPORTED, id="no-lock-service"),
+        pytest.param(errno.ENOSYS, FileLock.UNSUPPORTED, id="no-such-call"),
+        pytest.param(errno.EOPNOTSUPP, FileLock.UNSUPPORTED, id="not-on-this-file-system"),
+        pytest.param(errno.EWOULDBLOCK, FileLock.BUSY, id="somebody-has-it"),
     ],
 )
-def test_what_the_system_answers(number: int, outcome: Lock, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_system_answers(number: int, outcome: FileLock, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(fd: int, operation: int) -> None:
         raise OSError(number, os.strerror(number))
 
@@ -70,11 +70,11 @@ def test_a_real_error_stays_one() -> None:
 
 def test_a_shared_lock_is_shared_and_keeps_out_who_wants_it_alone(file: Path) -> None:
     first, second, alone = (os.open(file, os.O_RDONLY) for _ in range(3))
-    assert try_lock(first, shared=True) is Lock.HELD
-    assert try_lock(second, shared=True) is Lock.HELD
-    assert try_lock(alone) is Lock.BUSY
+    assert try_lock(first, shared=True) is FileLock.HELD
+    assert try_lock(second, shared=True) is FileLock.HELD
+    assert try_lock(alone) is FileLock.BUSY
     os.close(first)
-    assert try_lock(alone) is Lock.BUSY
+    assert try_lock(alone) is FileLock.BUSY
     os.close(second)
-    assert try_lock(alone) is Lock.HELD
+    assert try_lock(alone) is FileLock.HELD
     os.close(alone)

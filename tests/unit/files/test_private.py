@@ -14,7 +14,7 @@ import pytest
 
 from getmodules.errors import InstallError
 from getmodules.files import private as privatedir
-from getmodules.files.locking import Lock, try_lock
+from getmodules.files.locking import FileLock, try_lock
 from getmodules.files.private import LOCK_NAME, PrivateDirectory, Sweeper
 from tests.support import processes
 from tests.support.processes import as_each_user
@@ -42,7 +42,7 @@ def test_it_is_private_locked_and_goes_without_a_trace(place: Path) -> None:
     assert stat.S_IMODE(status.st_mode) == 0o700
     assert status.st_uid == os.geteuid()
     with (directory.path / LOCK_NAME).open("r+b") as lock:
-        assert try_lock(lock.fileno()) is Lock.BUSY
+        assert try_lock(lock.fileno()) is FileLock.BUSY
     (directory.path / "tree").mkdir()
     directory.remove()
     assert os.listdir(place) == []
@@ -80,7 +80,7 @@ def sweeper_finds_no_lock(path: Path) -> None:
 def sweeper_has_the_lock(path: Path) -> None:
     """Between open and flock: the sweeper was faster, and still works."""
     held.append(os.open(path / LOCK_NAME, os.O_RDWR | os.O_CREAT))
-    assert try_lock(held[-1]) is Lock.HELD
+    assert try_lock(held[-1]) is FileLock.HELD
 
 
 def sweeper_is_done(path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_newborn_that_meets_a_sweeper_takes_a_new_name(
             met()
         return real_open(path, flags, mode)
 
-    def locked(fd: int) -> Lock:
+    def locked(fd: int) -> FileLock:
         if moment == "flock":
             met()
         return real_lock(fd)
@@ -137,11 +137,11 @@ def test_a_newborn_that_meets_a_sweeper_takes_a_new_name(
 
 
 def test_something_that_takes_each_one_away_ends_in_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def taken_away(fd: int) -> Lock:
+    def taken_away(fd: int) -> FileLock:
         (newborn,) = tmp_path.iterdir()
         (newborn / LOCK_NAME).unlink()
         newborn.rmdir()
-        return Lock.HELD
+        return FileLock.HELD
 
     monkeypatch.setattr(privatedir, "try_lock", taken_away)
     with pytest.raises(InstallError, match="each one is taken away") as caught:
@@ -300,7 +300,7 @@ def test_a_sweep_never_fails(place: Path) -> None:
 def test_where_there_are_no_locks_nothing_is_swept_and_work_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(privatedir, "try_lock", lambda fd: Lock.UNSUPPORTED)
+    monkeypatch.setattr(privatedir, "try_lock", lambda fd: FileLock.UNSUPPORTED)
     dead_directory(tmp_path)
     directory = PrivateDirectory(tmp_path)
     directory.create()

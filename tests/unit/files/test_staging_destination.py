@@ -14,7 +14,7 @@ from tests.support.snapshots import snapshot
 
 
 def check(dest: Path, *, force: bool = False, source_root: Path | None = None) -> None:
-    Destination.at(dest, force=force, source_root=source_root).check()
+    Destination.from_path(dest, force=force, source_root=source_root).check()
 
 
 def refused(
@@ -395,13 +395,13 @@ def test_a_bind_mount_of_the_source_is_the_source(tmp_path: Path) -> None:
 def test_where_a_spelling_leads(spelled: str, real: str, tmp_path: Path) -> None:
     (tmp_path / "real" / "sub").mkdir(parents=True)
     (tmp_path / "link").symlink_to("real")
-    assert Destination.at(Path(f"{tmp_path}/{spelled}"), force=False, source_root=None).path == tmp_path / real
+    assert Destination.from_path(Path(f"{tmp_path}/{spelled}"), force=False, source_root=None).path == tmp_path / real
 
 
 def test_a_relative_one_is_where_we_are_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").mkdir()
     monkeypatch.chdir(tmp_path / "a")
-    destination = Destination.at(Path("dest"), force=False, source_root=None)
+    destination = Destination.from_path(Path("dest"), force=False, source_root=None)
     monkeypatch.chdir(tmp_path)
     assert destination.path == tmp_path / "a" / "dest"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from getmodules.errors import GetModulesError
-from getmodules.net.address_check import address_class, no_further_in_than
+from getmodules.net.address_check import address_check_for, address_class
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ INNER = ("127.0.0.2", "10.0.0.1", "169.254.169.254", "fd00::1", "::1")
     ],
 )
 def test_a_server_may_name_the_public_and_its_own_kind(server: str | None, allowed: set[str]) -> None:
-    check = no_further_in_than(server, lambda kind, address: GetModulesError(f"{kind} {address}"))
+    check = address_check_for(server, lambda kind, address: GetModulesError(f"{kind} {address}"))
     check("8.8.4.4")
     for address in INNER:
         if address in allowed:

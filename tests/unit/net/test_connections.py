@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from getmodules.api.http import Call
 from getmodules.errors import GetModulesError, NetworkError, NotFoundError
-from getmodules.net.session import Call
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.testing import Registry
 from tests.support.certificates import make_authority

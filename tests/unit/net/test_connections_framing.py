@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from getmodules.api.http import Call
 from getmodules.errors import NetworkError
-from getmodules.net.session import Call
 from getmodules.net.settings import ClientNetwork, NetSettings
 from tests.support.certificates import Authority
 from tests.support.contexts import a_context

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from getmodules.api.http import Call
 from getmodules.api.limits import Deadline
 from getmodules.errors import GetModulesError
 from getmodules.net.download import Download
-from getmodules.net.session import Call, Session
+from getmodules.net.session import Session
 from getmodules.net.wire import Wire
 from tests.support.contexts import QUICK, a_context
 from tests.support.servers import Answer, Connection, Received, serving

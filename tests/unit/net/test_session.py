@@ -13,9 +13,10 @@ from urllib.parse import quote
 
 import pytest
 
+from getmodules.api.http import Authorization, Call, origin_of
 from getmodules.api.limits import Deadline
 from getmodules.errors import GetModulesError
-from getmodules.net.session import Call, Grant, Session, origin_of
+from getmodules.net.session import Session
 from getmodules.net.wire import Wire
 from tests.support.contexts import QUICK, a_context
 from tests.support.refusals import words_of
@@ -188,8 +189,8 @@ def test_a_grant_is_for_its_origin_and_no_other() -> None:
         serving(note("its own", redirect_to(f"{second.url}/x"))) as first,
     ):
         wire = Wire(QUICK)
-        grant = Grant(origin=origin_of(first.url), headers={"Private-Token": "s3cr3t"})
-        call = Call(method="GET", url=f"{first.url}/x", grant=grant)
+        grant = Authorization(origin=origin_of(first.url), headers={"Private-Token": "s3cr3t"})
+        call = Call(method="GET", url=f"{first.url}/x", authorization=grant)
         Session(wire).send(call, a_context()).read()
         wire.close()
     assert seen == [("its own", "s3cr3t"), ("other port", None), ("other host", None)]
@@ -231,7 +232,9 @@ def test_what_a_server_was_sent_it_cannot_make_us_show(
     with serving(answer) as server:
         wire = Wire(QUICK)
         call = Call(
-            method="GET", url=f"{server.url}/x", grant=Grant(origin=origin_of(server.url), headers={header: value})
+            method="GET",
+            url=f"{server.url}/x",
+            authorization=Authorization(origin=origin_of(server.url), headers={header: value}),
         )
         with pytest.raises(GetModulesError) as caught:
             Session(wire).send(call, a_context())

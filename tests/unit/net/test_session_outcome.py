@@ -10,6 +10,7 @@ from email.utils import format_datetime
 
 import pytest
 
+from getmodules.api.http import body_text
 from getmodules.errors import (
     AuthenticationError,
     FetchError,
@@ -17,7 +18,7 @@ from getmodules.errors import (
     NotFoundError,
     RateLimitedError,
 )
-from getmodules.net.session import TRANSIENT, body_text, failed, http_date, retry_after
+from getmodules.net.session import TRANSIENT, failed, http_date, retry_after
 from getmodules.net.settings import NetSettings
 from getmodules.net.wire import Answer, Wire
 from tests.support.contexts import a_context

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from getmodules.api.http import Call
 from getmodules.errors import ConfigError
-from getmodules.net.session import Call
 from getmodules.net.settings import ClientNetwork, NetSettings, unusable_file
 from tests.support.certificates import Authority
 from tests.support.contexts import a_context

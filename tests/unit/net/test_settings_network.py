@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from getmodules.api.http import Call
 from getmodules.api.ports import Context
-from getmodules.net.session import Call
 from getmodules.net.settings import ClientNetwork, NetSettings
 from tests.support.contexts import a_context
 from tests.support.servers import replying, serving

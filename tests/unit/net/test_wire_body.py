@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from getmodules.api.http import Call, SizedBody
 from getmodules.api.ports import Context
 from getmodules.errors import FetchError, NetworkError
-from getmodules.net.session import Call
 from getmodules.net.settings import ClientNetwork, NetSettings
-from getmodules.net.wire import SizedBody
 from tests.support.contexts import a_context
 from tests.support.refusals import refusal
 from tests.support.servers import serving

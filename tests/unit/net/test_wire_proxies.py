@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
+from getmodules.api.http import Call
 from getmodules.errors import AuthenticationError, ConfigError, FetchError, GetModulesError, NetworkError
-from getmodules.net.session import Call
 from getmodules.net.settings import ClientNetwork, NetSettings
 from tests.support.certificates import Authority
 from tests.support.contexts import a_context

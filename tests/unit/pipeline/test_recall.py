@@ -14,7 +14,7 @@ from getmodules import Blob, Client, ConfigError, Digest, DigestMismatchError, E
 from getmodules.addresses.types import Arguments, PackageAddress
 from getmodules.api.model import Layers, Pin
 from getmodules.api.ports import Context
-from getmodules.cache.records import PROOF_BYTES, Brought, PinRecord, Records
+from getmodules.cache.records import PROOF_BYTES, PinRecord, RecordedBlob, Records
 from getmodules.errors import OfflineError, PluginContractError, VerificationError
 from getmodules.testing import tar_of
 from tests.support.fakes import (
@@ -434,7 +434,7 @@ def test_no_record_says_what_a_mutable_address_is(
     caching_client(root, FakeGetter(answer=lambda *_: blob(OTHER))).get("fake://h/other", tmp_path / "other")
     digest = f"sha256:{hashlib.sha256(OTHER).hexdigest()}"
     forged = Records(root, lambda: root / "forged")
-    brought = Brought(digest=Digest.parse(digest), format="zip")
+    brought = RecordedBlob(digest=Digest.parse(digest), format="zip")
     for identity in (None, "d1"):
         forged.keep_pin(source, PinRecord(id=identity, brought=brought))
         client = caching_client(root, getter, offline=offline)

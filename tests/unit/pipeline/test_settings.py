@@ -6,7 +6,7 @@ import pytest
 
 from getmodules import Client, ConfigError, Limits
 from getmodules.pipeline.settings import limits_from, registry_from, selection_from
-from getmodules.plugins.loader import Selection
+from getmodules.plugins.loader import PluginSelection
 from tests.support.refusals import refusal
 
 
@@ -20,7 +20,7 @@ from tests.support.refusals import refusal
     ],
 )
 def test_which_plugins(environ: dict[str, str], only: frozenset[str] | None) -> None:
-    assert selection_from(environ, ["x"]) == Selection(only=only, without=frozenset({"x"}))
+    assert selection_from(environ, ["x"]) == PluginSelection(only=only, without=frozenset({"x"}))
 
 
 def test_limits() -> None:

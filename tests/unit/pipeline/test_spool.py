@@ -11,7 +11,7 @@ import pytest
 
 from getmodules import Blob, Digest, GetModulesError, Limits
 from getmodules.api.model import FEW_BYTES
-from getmodules.files.download_file import Arriving
+from getmodules.files.download_file import DownloadFile
 from getmodules.pipeline.spool import spool
 from tests.support.contexts import a_context
 from tests.support.fakes import ZIP, FakeGetter, client_with
@@ -37,7 +37,7 @@ def test_the_deadline_ends_a_download_that_goes_on_for_ever(tmp_path: Path) -> N
 def test_few_bytes_are_held_as_they_were_hashed(tmp_path: Path, size: int, piece: int) -> None:
     data = bytes(range(251)) * (size // 251) + b"x" * (size % 251)
     chunks = [b"", *(data[at : at + piece] for at in range(0, size, piece))]
-    with closing(Arriving(lambda: tmp_path / "it")) as into:
+    with closing(DownloadFile(lambda: tmp_path / "it")) as into:
         archive = spool(Blob(chunks=chunks), into, (), a_context())
         (tmp_path / "it").write_bytes(b"something else")
         with archive.open() as file:

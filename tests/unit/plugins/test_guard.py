@@ -96,9 +96,10 @@ def test_an_exception_that_cannot_be_shown() -> None:
 
 def test_a_method_that_is_not_there() -> None:
     assert (
-        "AttributeError" in refusal(PluginContractError, "plugin-contract", GUARD.ask, "it", object(), "fetch").message
+        "AttributeError"
+        in refusal(PluginContractError, "plugin-contract", GUARD.call_method, "it", object(), "fetch").message
     )
-    assert GUARD.ask("it", "text", "replace", "t", "T") == "TexT"
+    assert GUARD.call_method("it", "text", "replace", "t", "T") == "TexT"
 
 
 def test_a_list_that_has_no_end() -> None:

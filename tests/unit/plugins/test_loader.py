@@ -28,7 +28,7 @@ from getmodules import (
 )
 from getmodules.api import hookspecs
 from getmodules.plugins.catalog import build
-from getmodules.plugins.loader import REQUIRED, Plugin, Selection, attributed, load
+from getmodules.plugins.loader import REQUIRED, Plugin, PluginSelection, attributed, load
 from tests.support.fakes import FakeGetter, client_with, members_of
 from tests.support.refusals import refusal, words_of
 from tests.support.sites import NO_STRANGERS, Site, a_site
@@ -1086,7 +1086,7 @@ def test_a_programs_own_plugin_that_is_none(own: Any) -> None:
 
 
 def test_first_party_plugins_come_first_and_all_load() -> None:
-    plugins = load(Selection())
+    plugins = load(PluginSelection())
     parties = [plugin.first_party for plugin in plugins]
     assert parties == sorted(parties, reverse=True)
     ours = build(plugin for plugin in plugins if plugin.first_party)
@@ -1147,7 +1147,7 @@ def test_each_hook_says_what_its_offers_need() -> None:
     ],
 )
 def test_hooks_are_found(plugin: object) -> None:
-    loaded = load(Selection(), [plugin])[-1]
+    loaded = load(PluginSelection(), [plugin])[-1]
     assert loaded.error is None
     assert list(loaded.offers) == ["getmodules_getters"]
     assert [type(offer) for offer in loaded.offers["getmodules_getters"]] == [FakeGetter]
@@ -1155,6 +1155,6 @@ def test_hooks_are_found(plugin: object) -> None:
 
 @pytest.mark.parametrize("value", [REQUIRED, Bound], ids=["a mapping", "a class"])
 def test_what_is_no_function_is_no_hook(value: object) -> None:
-    loaded = load(Selection(), [_module(getmodules_getters=getmodules_getters, getmodules_detectors=value)])[-1]
+    loaded = load(PluginSelection(), [_module(getmodules_getters=getmodules_getters, getmodules_detectors=value)])[-1]
     assert isinstance(loaded.error, PluginLoadError)
     assert "getmodules_detectors is not marked as a hook, or is none" in loaded.error.message

@@ -14,7 +14,7 @@ from getmodules.addresses.url import check_url
 from getmodules.api.limits import Deadline
 from getmodules.getters.git.host_check import CheckedHost, check_host, too_far_in
 from getmodules.getters.git.remote import Remote
-from getmodules.net.address_check import no_further_in
+from getmodules.net.address_check import address_check_for_class
 from getmodules.net.settings import ClientNetwork, NetSettings
 from tests.support.gitstores import a_git
 from tests.support.refusals import refusal
@@ -31,7 +31,9 @@ def found(
     (tmp_path / ".gitconfig").write_text(config, encoding="ascii")
     more: dict[str, Any] = {"network": ClientNetwork(settings or NetSettings())}
     if from_kind != "":
-        more["check_address"] = no_further_in(from_kind, lambda kind, address: too_far_in("lib", kind, address))
+        more["check_address"] = address_check_for_class(
+            from_kind, lambda kind, address: too_far_in("lib", kind, address)
+        )
     git = a_git(tmp_path, **more)
     environ = {**git.context.environ, "HOME": str(tmp_path)}
     git = a_git(tmp_path, **{**more, "environ": environ})

@@ -43,7 +43,11 @@ def home(tmp_path: Path) -> Path:
 
 def test_nobody_known_sees_nothing() -> None:
     found = access()
-    assert (found.grant.origin, dict(found.grant.headers), found.grant.anonymous) == (HERE, {}, True)
+    assert (found.authorization.origin, dict(found.authorization.headers), found.authorization.anonymous) == (
+        HERE,
+        {},
+        True,
+    )
 
 
 def test_the_order_in_which_credentials_count(home: Path) -> None:
@@ -56,15 +60,15 @@ def test_the_order_in_which_credentials_count(home: Path) -> None:
         (access(netrc=home), "Authorization", basic("ada", "p4ss"), "~/.netrc"),
     ]
     for found, name, value, found_in in rows:
-        assert dict(found.grant.headers) == {name: value}
+        assert dict(found.authorization.headers) == {name: value}
         assert found.found_in == found_in
-        assert not found.grant.anonymous
+        assert not found.authorization.anonymous
         assert value not in repr(found)
 
 
 def test_other_headers_go_beside_the_authorization(home: Path) -> None:
     found = access(headers={"h.example": {"PRIVATE-TOKEN": "x"}}, netrc=home)
-    assert dict(found.grant.headers) == {"PRIVATE-TOKEN": "x", "Authorization": basic("ada", "p4ss")}
+    assert dict(found.authorization.headers) == {"PRIVATE-TOKEN": "x", "Authorization": basic("ada", "p4ss")}
 
 
 @pytest.mark.parametrize(
@@ -82,12 +86,12 @@ def test_other_headers_go_beside_the_authorization(home: Path) -> None:
     ],
 )
 def test_a_header_is_for_one_host_and_port(written: str, url: str, sent: bool) -> None:
-    assert bool(access(url, headers={written: {"X-Token": "x"}}).grant.headers) is sent
+    assert bool(access(url, headers={written: {"X-Token": "x"}}).authorization.headers) is sent
 
 
 def test_the_header_that_names_the_port_beats_the_one_that_does_not() -> None:
     found = access(headers={"h.example": {"A": "1", "B": "1"}, "h.example:443": {"B": "2"}})
-    assert dict(found.grant.headers) == {"A": "1", "B": "2"}
+    assert dict(found.authorization.headers) == {"A": "1", "B": "2"}
 
 
 @pytest.mark.parametrize(
@@ -103,11 +107,11 @@ def test_the_header_that_names_the_port_beats_the_one_that_does_not() -> None:
 def test_in_the_clear_nothing_is_shown_to_whom_a_server_names(home: Path, home_url: str, sent: bool) -> None:
     headers = {"h.example": {"X-Token": "x"}}
     found = access("http://h.example/a.zip", headers=headers, netrc=home, home=home_url)
-    assert bool(found.grant.headers) is sent
-    assert access(URL, headers=headers, home=home_url).grant.headers
+    assert bool(found.authorization.headers) is sent
+    assert access(URL, headers=headers, home=home_url).authorization.headers
 
 
 def test_secrets_of_the_query_are_masked() -> None:
     secrets = secret_arguments({"token": "abcdef", "X-Amz-Signature": "0123456789", "version": "1.2.3"})
-    grant = access_to(check_url(URL), secrets, a_context(), NetSettings()).grant
+    grant = access_to(check_url(URL), secrets, a_context(), NetSettings()).authorization
     assert grant.mask("no abcdef, no 0123456789, but 1.2.3") == "no ****, no ****, but 1.2.3"

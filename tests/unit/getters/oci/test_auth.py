@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from getmodules.api.http import Authorization, Call, origin_of
 from getmodules.api.limits import Deadline
 from getmodules.api.ports import Context, Credential, Origin
 from getmodules.errors import (
@@ -27,7 +28,7 @@ from getmodules.errors import (
 )
 from getmodules.getters.oci import auth
 from getmodules.getters.oci.auth import Tokens
-from getmodules.net.session import Call, Grant, Session, origin_of
+from getmodules.net.session import Session
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.util.redact import Secret
 from tests.support.contexts import a_context
@@ -82,8 +83,8 @@ class Asking:
     tokens: Tokens
 
     def answer(
-        self, refused: Grant | None = None, repository: str = "acme/vpc", context: Context | None = None
-    ) -> Grant | None:
+        self, refused: Authorization | None = None, repository: str = "acme/vpc", context: Context | None = None
+    ) -> Authorization | None:
         """Be refused, and take what the challenge leads to."""
         context = context or a_context()
         call = Call(method="GET", url=f"{self.service.server.url}/v2/", accept=frozenset({401}), read=100)
@@ -91,7 +92,7 @@ class Asking:
         answer.read()
         return self.tokens.answer_to(answer, repository, "pull", refused, context)
 
-    def known(self, repository: str = "acme/vpc") -> Grant | None:
+    def known(self, repository: str = "acme/vpc") -> Authorization | None:
         return self.tokens.grant(self.service.origin, repository, "pull", a_context())
 
 
@@ -112,7 +113,7 @@ def asking(
         network.close()
 
 
-def authorization(grant: Grant | None) -> str | None:
+def authorization(grant: Authorization | None) -> str | None:
     return None if grant is None else grant.headers["Authorization"]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from getmodules.errors import ConfigError, InstallError
-from getmodules.files.locking import Lock, try_lock
+from getmodules.files.locking import FileLock, try_lock
 from getmodules.getters.oci import docker_login as authwriter
 from getmodules.getters.oci.docker_config import FILE_BYTES, AuthFile
 from getmodules.getters.oci.docker_login import rewrite
@@ -269,7 +269,7 @@ def test_a_lock_that_its_last_holder_removed_is_taken_anew(tmp_path: Path, monke
     """Between our open and our lock it went out of its directory, where the next one would not find it."""
     first, seen = True, []
 
-    def lock(fd: int) -> Lock:
+    def lock(fd: int) -> FileLock:
         nonlocal first
         if first:
             first = False

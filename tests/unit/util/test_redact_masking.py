@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from getmodules.net.credentials import in_header, masked
+from getmodules.util.redact import masked, secrets_in_header
 
 BASIC = base64.b64encode("ada:pä ss".encode()).decode()
 
@@ -36,4 +36,4 @@ def test_what_is_shown(said: str, shown: str) -> None:
     ],
 )
 def test_what_is_secret_about_a_header(value: str, secrets: set[str]) -> None:
-    assert set(in_header(value)) == secrets
+    assert set(secrets_in_header(value)) == secrets
