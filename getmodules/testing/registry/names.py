@@ -1,4 +1,4 @@
-"""Repository names, tags, digests: checked here once, before anything is looked up or a path is joined."""
+"""Routes, and checks of repository names, tags and digests, made before anything is looked up."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ROUTES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 
 @valueclass(kw_only=False)
 class Route:
-    """Where a request goes: the kind, and the repository's name and the reference as they came."""
+    """The kind of a request, and the repository's name and the reference as they came."""
 
     kind: Kind
     name: str = ""
