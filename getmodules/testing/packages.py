@@ -47,6 +47,7 @@ class Package:
 
 
 def descriptor(media_type: str, data: bytes, **more: object) -> dict[str, object]:
+    """Return the descriptor of ``data``."""
     return {"mediaType": media_type, "digest": str(Digest.of(data)), "size": len(data), **more}
 
 
@@ -147,6 +148,7 @@ def provider_package(files: Files) -> Package:
 
 
 def helm_chart(files: Files) -> Package:
+    """Make a Helm chart, which is not a module."""
     chart = gzip.compress(tar_of(files), mtime=0)
     return artifact(None, [(HELM_CHART, chart)], config=(HELM_CONFIG, _json({"name": "chart", "version": "1.0.0"})))
 

@@ -50,5 +50,6 @@ def fault(name: str, about: Concerns = is_any) -> Callable[[Perform], Fault]:
 
 
 def faults_of(*modules: ModuleType) -> Iterator[Fault]:
+    """Yield the faults of modules, in their order."""
     for module in modules:
         yield from (value for value in vars(module).values() if isinstance(value, Fault))

@@ -19,6 +19,7 @@ from getmodules.testing.registry.service import Registry
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the registry until a signal ends it; return the exit code."""
     parser = _parser()
     chosen = parser.parse_args(arguments)
     if (chosen.tls_cert is None) != (chosen.tls_key is None):

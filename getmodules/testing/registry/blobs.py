@@ -14,6 +14,7 @@ _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 
 
 def handle(call: Call) -> Answer:
+    """Answer a request about a blob."""
     if call.request.method in ("GET", "HEAD"):
         return _read(call)
     if call.request.method == "DELETE":

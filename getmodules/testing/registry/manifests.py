@@ -24,6 +24,7 @@ from getmodules.util.digest import Digest
 
 
 def handle(call: Call) -> Answer:
+    """Answer a request about a manifest."""
     if call.request.method in ("GET", "HEAD"):
         return _read(call)
     if call.request.method == "PUT":

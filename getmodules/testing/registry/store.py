@@ -311,6 +311,7 @@ class _NamedSpool(io.FileIO):
 
 
 def spool_digest(spool: BinaryIO, algorithm: str) -> Digest:
+    """Return the digest of the bytes of a spool."""
     hasher = hashlib.new(algorithm)
     spool.seek(0)
     while piece := spool.read(PIECE):
@@ -319,12 +320,14 @@ def spool_digest(spool: BinaryIO, algorithm: str) -> Digest:
 
 
 def add_bytes(contents: Contents, data: bytes, digest: Digest) -> None:
+    """Keep ``data`` under its digest."""
     spool = contents.spool()
     spool.write(data)
     contents.keep(spool, digest)
 
 
 def read_bytes(contents: Contents, digest: Digest) -> bytes:
+    """Return all bytes of a blob."""
     size = contents.size(digest)
     assert size is not None, f"{digest} is not in this repository"
     return contents.body(digest, 0, size).read()

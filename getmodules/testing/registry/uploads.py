@@ -17,6 +17,7 @@ _CONTENT_RANGE = re.compile(r"(?:bytes[ =])?(\d{1,18})-(\d{1,18})(?:/(?:\d{1,18}
 
 
 def handle(call: Call) -> Answer:
+    """Answer a request about an upload."""
     method = call.request.method
     if not call.route.reference:
         if method == "POST":
