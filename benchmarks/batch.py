@@ -7,14 +7,14 @@
 * archives, repositories: zips over http, small git repositories, at 20 ms.
 * mix: some of everything, at 20 ms.
 * packages: OCI over TLS, at 20 ms.
-* warm: each of these again, pinned, with everything in the store, in process, against a bare Python loop that reads,
+* warm: each of these again, pinned, with everything in the cache, in process, against a bare Python loop that reads,
   hashes and unpacks the same; and without a request.
 * directories: archives again, warm, with a private directory for each module, against one for the operation.
 * linear: 50, 500 and 5 000 packages: does the time grow with them, and does the memory not?
 
 The peer is `terraform get` or `tofu get` where found (TERRAFORM and TOFU say where), else their strategy with git, curl
 and unzip. They put a whole package wherever a part of it is wanted; we install the part. What all of them made is
-compared file by file first. Ours is `getmodules install` with a manifest and a lock, and an empty store in each round.
+compared file by file first. Ours is `getmodules install` with a manifest and a lock, and an empty cache in each round.
 DIRECTORY should be on a tmpfs (/dev/shm): what is compared is not the disk. Ends with 1 where a goal is missed.
 """
 
@@ -151,7 +151,7 @@ def warm(job: Job, here: Site, rounds: int) -> bool:
 
 
 def all_warm(here: Site, rounds: int) -> bool:
-    """Each but ``narrow``: where nothing is asked for, no network is narrow."""
+    """Run each job but ``narrow``: without requests the network does not matter."""
     reached = [warm(job, here, rounds) for name, job in JOBS.items() if name != "narrow"]
     return all(reached)
 

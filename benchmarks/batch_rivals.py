@@ -1,4 +1,4 @@
-"""Who installs a batch: ``getmodules install``, ``terraform get``, ``tofu get``, or the strategy of the two, replayed.
+"""Rivals for a batch: ``getmodules install``, ``terraform get``, ``tofu get``, or the strategy of the two, replayed.
 
 That is: one package after the other; a repository as a full clone, an archive with a question before it; and
 every module a whole package, however many are of the same one.
@@ -36,7 +36,7 @@ Bare = Callable[[], Iterable[tuple[str, bytes]]]
 
 @dataclass
 class Batch:
-    """What is to be installed; a module has the same source for everybody."""
+    """The modules to be installed; each has the same source for all rivals."""
 
     site: Site
     sources: dict[str, str] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Batch:
 
     @property
     def environ(self) -> dict[str, str]:
-        """Only where there is TLS: reading authorities takes its time."""
+        """Return the variables for TLS, if there is any: reading authorities takes time."""
         has_tls = any(source.startswith("oci:") for source in self.sources.values())
         return {"SSL_CERT_FILE": str(self.site.authority.ca)} if has_tls else {}
 
@@ -82,7 +82,7 @@ class Batch:
 
 
 def whole_command(batch: Batch) -> Rival:
-    """The whole command, with a manifest and a lock, and nothing in the store."""
+    """The whole command, with a manifest and a lock, and an empty cache."""
     manifest = "".join(f'[modules.{name}]\nsource = "{source}"\n' for name, source in batch.sources.items())
     with fresh(batch.site.work) as place:
         (place / "getmodules.toml").write_text(manifest)
@@ -105,12 +105,12 @@ def _beside_manifest(batch: Batch, place: Path) -> dict[str, dict[str, bytes]]:
 
 
 def in_process(whole: Rival, ours: Client) -> Rival:
-    """The same with a client that has all of it in its store."""
+    """The same with a client that has all of it in its cache."""
     return Rival("getmodules, in process, warm", lambda place: ours.install(place).check(), whole.made, whole.prepare)
 
 
 class _OneForEachModule(PrivateDirectories):
-    """A private directory for each module, and for each package in the store: what an operation would need alone."""
+    """A private directory for each module, and for each package in the cache, as if each were an operation."""
 
     def beside(self, parent: Path, prepare: Callable[[], object] | None = None) -> Path:
         with self._guard:
@@ -133,7 +133,7 @@ def with_more_directories(ours: Rival) -> Rival:
 
 
 def peer(batch: Batch, names: Iterable[str]) -> Rival:
-    """The first of these programs that is found, else what they do, done with git and curl."""
+    """Return the first of these programs that is found, else their strategy with git and curl."""
     for name in names:
         found = terraform_get(name, batch.sources, batch.environ)
         if found is not None:
@@ -188,7 +188,7 @@ class _Replay:
 
 
 def bare_loop(batch: Batch) -> Rival:
-    """Reads, hashes and unpacks, with nothing around it: what any Python has to do."""
+    """Return a loop that only reads, hashes and unpacks, as any Python has to."""
 
     def install(place: Path) -> None:
         made = set()
@@ -215,7 +215,7 @@ def _zip_files(path: Path, module: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _git_files(repository: Path, subdirs: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Of one repository, by two processes."""
+    """Yield the files of one repository, read by two git processes."""
     command = ["git", "-C", str(repository)]
     paths = [subdir for subdir in subdirs.values() if subdir]
     listed = subprocess.run([*command, "ls-tree", "-r", "-z", TAG, *paths], check=True, stdout=subprocess.PIPE).stdout

@@ -1,4 +1,4 @@
-"""The servers of the batch benchmark, what lies on them, and how much of it was asked for."""
+"""The servers of the batch benchmark, their contents, and the traffic to them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def module_files(number: int) -> dict[str, bytes]:
 
 @dataclass
 class Site:
-    """Each server starts when it is first asked for; all end with the site."""
+    """The servers. Each starts when it is first used; all end with the site."""
 
     work: Path
     ends: ExitStack
@@ -100,7 +100,7 @@ class Site:
         return path
 
     def little_archive(self, number: int) -> Path:
-        """Two files, of a few bytes: where there are thousands, the packages are what counts."""
+        """Make an archive of two small files, for thousands of packages."""
         path = self.web.root / f"little{number}.zip"
         if not path.exists():
             files = {"main.tf": f"# {number}\n", "variables.tf": f'variable "v{number}" {{}}\n'}
@@ -108,7 +108,7 @@ class Site:
         return path
 
     def package(self, number: int) -> Path:
-        """Its archive, as a file."""
+        """Publish a package in the registry; return its archive as a file."""
         path = self._directory("oci") / f"m{number}.zip"
         if not path.exists():
             repository, package = f"acme/m{number}", module_package(module_files(number))

@@ -1,4 +1,4 @@
-"""What was made, file by file, so that rivals can be compared; and whether the processor helps with hashing it."""
+"""Digests of the files that rivals have made, for comparison; and the processor's instructions for hashing."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def tree(root: Path) -> dict[str, bytes]:
 
 
 def trees(places: Mapping[str, Path]) -> dict[str, dict[str, bytes]]:
-    """The same of several modules."""
+    """Return the files of several modules with their digests."""
     return {name: tree(place) for name, place in places.items()}
 
 
 def digests(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """As :func:`tree` shows a directory with these files."""
+    """Return the same as :func:`tree` of a directory with these files."""
     return {name: hashlib.sha256(data).digest() for name, data in files.items()}
 
 
 def has_sha_instructions() -> bool | None:
-    """``None`` where that is not known."""
+    """Return whether the processor has instructions for SHA-256, or None if that is not known."""
     try:
         return " sha_ni" in Path("/proc/cpuinfo").read_text()
     except OSError:

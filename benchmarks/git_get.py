@@ -67,7 +67,7 @@ def git(work: Path, *arguments: str, given: Iterator[bytes] | None = None) -> st
 
 
 def history(commits: int, files: int, changed: int) -> Iterator[bytes]:
-    """What `git fast-import` reads. The content is noise, so that nothing is gained by deltas."""
+    """Yield the input of `git fast-import`. The content is noise, so that deltas do not help."""
     noise = random.Random(42)
     for number in range(commits):
         names = range(files) if number == 0 else sorted(noise.sample(range(files), changed))
@@ -103,7 +103,7 @@ def large_repository(work: Path) -> str:
 
 @dataclass(frozen=True)
 class Served:
-    """A server, and what it has been asked for."""
+    """A server and its traffic."""
 
     server: GitServer
 
@@ -116,13 +116,13 @@ class Served:
 
 @contextmanager
 def serving(work: Path, repository: str) -> Iterator[tuple[str, Served]]:
-    """The URL of a repository below ``work``."""
+    """Serve a repository below ``work``."""
     with git_http(work) as server:
         yield f"{server.url}/{repository}", Served(server)
 
 
 def ours(source: str, place: Path) -> None:
-    # With a store, as everybody has one; an empty one, so that all of it is fetched.
+    # With a cache, as usual; an empty one, so that all of it is fetched.
     environ = {"GETMODULES_CACHE_DIR": str(place / "cache")}
     run(GETMODULES, "get", source, place / "dest", "-q", place=place, environ=environ)
 

@@ -1,4 +1,4 @@
-"""How every benchmark measures, judges and prints: rivals take turns, a goal is a bound of a ratio, a row says both.
+"""Measuring, judging and printing for all benchmarks: rivals take turns, a goal bounds a ratio, a row shows both.
 
 Nothing else in this directory takes turns, or prints a result.
 """
@@ -20,7 +20,7 @@ from statistics import median
 from types import FrameType
 from typing import Protocol
 
-#: What is compared is not the disk.
+#: A tmpfs, since the disk is not what is compared.
 MEMORY = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
 _QUICK_ROUNDS = 3
 
@@ -29,19 +29,19 @@ _QUICK_ROUNDS = 3
 
 
 def _nothing(place: Path) -> None:
-    """Of what need not be done."""
+    """Do nothing."""
 
 
 @dataclass(frozen=True)
 class Rival:
-    """Somebody who does the work, each time in a directory that is new."""
+    """A program or function that does the work, each time in a new directory."""
 
     name: str
-    #: What is timed.
+    #: The work that is timed.
     work: Callable[[Path], object]
-    #: What is there then, to be compared with what the others made; ``None`` where nothing is made.
+    #: Returns the result, to be compared with that of the others; None if there is none.
     made: Callable[[Path], object] = _nothing
-    #: What people have written and checked in before, and is not timed.
+    #: Work before that, which is not timed.
     prepare: Callable[[Path], object] = _nothing
 
 
@@ -49,18 +49,18 @@ class Counter(Protocol):
     """Servers that count."""
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Set the counters to zero."""
 
     def traffic(self) -> tuple[int, int]:
-        """Requests, and bytes in the bodies of the answers."""
+        """Return the number of requests, and of bytes in the bodies of the answers."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Of all rounds: the medians of the times, and the most that servers were asked for."""
+    """The medians of the times of all rounds, and the maxima of the traffic."""
 
     seconds: float
-    #: Of processors, by this process and by those that it has waited for.
+    #: Processor time of this process and of those that it has waited for.
     busy: float
     requests: int
     sent: int
@@ -140,7 +140,7 @@ def _place(work: Path, *, keep: bool) -> Iterator[Path]:
 
 @contextmanager
 def fresh(work: Path) -> Iterator[Path]:
-    """A directory that is new, and gone afterwards."""
+    """Make a new directory, which is removed afterwards."""
     place = Path(tempfile.mkdtemp(dir=work))
     try:
         yield place
@@ -158,7 +158,7 @@ def _tell_progress(number: int, rounds: int) -> None:
 
 @dataclass(frozen=True)
 class Goal:
-    """Where a value has to be, and where we would like it."""
+    """A bound for a value, and an aim beyond it."""
 
     bound: float
     is_ceiling: bool
@@ -200,7 +200,7 @@ def no_note(each: Measured, base: Measured) -> str:
 
 
 def of_processors(each: Measured, base: Measured) -> str:
-    """What can still be read where others use the machine."""
+    """Return a note of processor times, which mean something even on a busy machine."""
     return f"{each.busy / base.busy:6.2f} x the processors' time"
 
 
@@ -227,7 +227,7 @@ def times_as_fast(measured: Mapping[str, Measured], ours: str, peer: str, goal: 
 
 
 def show(title: str, rows: Iterable[Row]) -> bool:
-    """Print a table; whether all goals in it were reached."""
+    """Print a table; return whether all its goals were reached."""
     lines = [_line(row) for row in rows]
     print(f"\n{title}", *(text for text, _ in lines), sep="\n", flush=True)
     return all(reached for _, reached in lines)
@@ -250,7 +250,7 @@ def _line(row: Row) -> tuple[str, bool]:
 def arguments(
     about: str | None, jobs: Iterable[str], *, rounds: int = 7, work: Path | None = MEMORY
 ) -> argparse.ArgumentParser:
-    """What every benchmark understands."""
+    """Parse the options that every benchmark has."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=rounds, help=f"turns of each rival (default: {rounds})")
     parser.add_argument(

@@ -61,7 +61,7 @@ MODULES, MODULE_BYTES, THREADS = 50, 50_000, 16
 LARGE_BYTES, LITTLE_BYTES = 500_000_000, 5_000_000
 FLAT_MIB = 64
 
-#: What somebody would write in place of us.
+#: The code that one would write without us.
 BARE = """\
 import io, sys, zipfile, requests
 answer = requests.get(sys.argv[1])
@@ -142,7 +142,7 @@ def _noise(path: Path, size: int) -> None:
 
 
 def memory(work: Path, rounds: int) -> bool:
-    """No matter how many rounds: a peak is no time."""
+    """Compare the peaks of memory, for which rounds do not matter."""
     rows, peaks = [], []
     with nginx(work / "memory") as server:
         for size in (LITTLE_BYTES, LARGE_BYTES):

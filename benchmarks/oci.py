@@ -156,7 +156,7 @@ def large(work: Path, rounds: int) -> bool:
             run("unzip", "-q", place / "module.zip", "-d", place / "dest", place=place)
 
         def ours(place: Path) -> None:
-            # A store of its own: what an earlier round kept there would not be fetched again.
+            # A cache of its own, so that everything is fetched in each round.
             environ = {"GETMODULES_CACHE_DIR": str(place / "cache")}
             run(GETMODULES, "get", f"oci://{host}/acme/large?tag=1", place / "dest", place=place, environ=environ)
 

@@ -1,4 +1,4 @@
-"""Programs as the benchmarks run them: where they are, for whom they run, and how far away their servers seem."""
+"""Programs for the benchmarks: their paths and environment, and the delay to their servers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ DELAY_SECONDS = 0.010  # each way
 
 
 def tool(name: str) -> str | None:
-    """A program: where the variable of its name says (``TOFU``, ``GO_GETTER``), among our tools, on ``PATH``."""
+    """Find a program by the variable of its name (``TOFU``, ``GO_GETTER``), among our tools, or on ``PATH``."""
     own = TOOLS / name
     return os.environ.get(name.upper().replace("-", "_")) or (str(own) if own.exists() else shutil.which(name))
 
 
 def environment(place: Path) -> dict[str, str]:
-    """A user without settings, at home in ``place``, whose programs call nobody home."""
+    """Return the environment of a user without settings, whose home is ``place``."""
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(place),
@@ -36,7 +36,7 @@ def environment(place: Path) -> dict[str, str]:
 
 
 def run(*command: str | os.PathLike[str], place: Path, environ: Mapping[str, str] | None = None) -> None:
-    """A whole process; where it fails, this one ends with what it had to say."""
+    """Run a process; if it fails, end this one with its output."""
     _run(command, place, environ, subprocess.DEVNULL)
 
 

@@ -26,6 +26,6 @@ def terraform_get(name: str, sources: Mapping[str, str], environ: Mapping[str, s
 
 
 def _installed(place: Path) -> dict[str, dict[str, bytes]]:
-    """It says itself where it put each module."""
+    """Return the files of each module, where terraform itself says that it has put them."""
     modules = json.loads((place / ".terraform/modules/modules.json").read_text())["Modules"]
     return trees({module["Key"]: place / module["Dir"] for module in modules if module["Key"]})

@@ -85,7 +85,7 @@ LARGE = "one large file"
 
 
 def contents(count: int, size: int) -> Iterator[tuple[str, bytes]]:
-    """Names and contents that compress about as source code does."""
+    """Yield names and contents that compress about as well as source code."""
     chance = random.Random(_SEED)
     words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz_", k=chance.randint(2, 11))) for _ in range(5_000)]
     for index in range(count):
@@ -113,7 +113,7 @@ def make_tree(root: Path, shape: Shape) -> None:
 
 
 def make_archives(root: Path) -> dict[str, Path]:
-    """Of what is below ``root``, beside it."""
+    """Make archives of the files below ``root``, beside it."""
     zipped, tarred = root.with_suffix(".zip"), root.with_suffix(".tar.gz")
     with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(root.rglob("*")):
@@ -212,7 +212,7 @@ def less_hashing(measured: Mapping[str, Measured], hashing: float, goals: Mappin
 
 
 def hashing_seconds(root: Path) -> float:
-    """What the hashes of the tree cost alone, the files being in memory."""
+    """Return the time of hashing the tree alone, with its files in memory."""
     files = [path.read_bytes() for path in root.rglob("*") if path.is_file()]
     start = time.perf_counter()
     for data in files:

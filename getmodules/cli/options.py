@@ -95,6 +95,7 @@ def _formatter(width: int, prog: str) -> argparse.HelpFormatter:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the most similar known name, or None."""
     import difflib
 
     near = difflib.get_close_matches(name, list(known), n=1)
@@ -226,6 +227,7 @@ def base_of(options: argparse.Namespace) -> str | None:
 
 
 def client_of(options: argparse.Namespace, console: Console) -> Client:
+    """Return a client with the settings of the options and the environment."""
     from getmodules.cli.network_options import network_of
 
     return _client(options, console, network_of(options, console.environ))

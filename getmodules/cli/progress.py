@@ -132,7 +132,7 @@ class Plain(Notices):
 
 
 @valueclass(kw_only=False, frozen=False)
-class _State:
+class _PackageState:
     """The state of a package. Its own thread changes it; other threads may read old values."""
 
     phase: Phase
@@ -151,7 +151,7 @@ class Lines(Notices):
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(console)
         self._clock = clock
-        self._states: dict[str, _State] = {}
+        self._states: dict[str, _PackageState] = {}
         self._planned = self._finished = self._bytes = 0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._draw_until_stopped, name="progress", daemon=True)
@@ -170,7 +170,7 @@ class Lines(Notices):
         self._planned, self._finished = packages, 0
 
     def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
-        self._states[package] = _State(phase, total, self._clock())
+        self._states[package] = _PackageState(phase, total, self._clock())
 
     def advance(self, package: str, amount: int) -> None:
         state = self._states.get(package)
@@ -198,12 +198,12 @@ class Lines(Notices):
         done = f"{self._finished} of {self._planned} packages"
         return [shorten(f"{done}, {running} running  {format_bytes(self._bytes)}", width)]
 
-    def _line(self, package: str, state: _State, width: int) -> str:
+    def _line(self, package: str, state: _PackageState, width: int) -> str:
         head, tail = f"{state.phase}  ", self._figures(state)
         columns = max(width - len(head) - len(tail), _SHORTEST_ADDRESS)
         return shorten(f"{head}{shorten(harmless(package), columns)}{tail}", width)
 
-    def _figures(self, state: _State) -> str:
+    def _figures(self, state: _PackageState) -> str:
         if not state.done and state.total is None:
             return ""
         total = "" if state.total is None else f" of {format_bytes(state.total)}"

@@ -67,6 +67,7 @@ def open_client(options: argparse.Namespace, console: Console) -> Iterator[tuple
 
 
 def manifest_of(options: argparse.Namespace) -> str:
+    """Return --manifest, which must not be empty."""
     if not options.manifest:
         raise ConfigError("--manifest is empty", hint="is a variable not set?")
     manifest: str = options.manifest
@@ -74,6 +75,7 @@ def manifest_of(options: argparse.Namespace) -> str:
 
 
 def pace_of(options: argparse.Namespace) -> Pace | None:
+    """Return the pace that --jobs sets, or None without it."""
     from getmodules.pipeline.batch import Pace
 
     text = options.jobs
@@ -95,6 +97,7 @@ def report_failures(failures: Iterable[Failure], console: Console) -> int:
 
 
 def failures_as_json(failures: Iterable[Failure]) -> list[dict[str, str | None]]:
+    """Return the ``errors`` of the JSON of these commands."""
     return [{"module": failure.module, **failure.error.as_json()} for failure in failures]
 
 

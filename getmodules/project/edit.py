@@ -43,7 +43,7 @@ class Addition:
         return parse_manifest(text, path)
 
     def settle(self, workspace: Workspace) -> LockReport:
-        """Write the lock, then the manifest: where locking fails, the manifest stays as it was."""
+        """Write the lock, then the manifest: if locking fails, the manifest stays as it was."""
         with workspace.exclusive():
             manifest = workspace.manifest()
             target_of(workspace.files.manifest)
@@ -111,7 +111,7 @@ def without_module(text: str, name: str, path: Path) -> str:
     if span is None:
         raise ConfigError(f"{path.name}: cannot take out {name}", hint=by_hand)
     start, end = span
-    # One of the blank lines around it goes with it.
+    # Removes one of the blank lines around it, too.
     if end < len(lines) and not lines[end].strip():
         end += 1
     elif start > 0 and not lines[start - 1].strip():

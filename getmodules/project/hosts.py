@@ -89,6 +89,7 @@ class HostSettings:
 
 
 def hosts_from(table: TomlTable, directory: Path) -> tuple[Host, ...]:
+    """Read the table ``[hosts]``; relative files start at ``directory``."""
     return tuple(_host(name, below, directory) for name, below in table.entries())
 
 
@@ -159,6 +160,7 @@ def _check_variable(host: Host, table: TomlTable) -> None:
 
 
 def mirrors_from(table: TomlTable) -> Mapping[str, str]:
+    """Read the table ``[mirrors]``."""
     found = dict(table.strings())
     try:
         Mirrors.of(found)

@@ -44,7 +44,7 @@ class InstallOptions:
     """The options of one installation."""
 
     names: tuple[str, ...] = ()
-    #: Refuse where manifest and lock differ, instead of bringing the lock up to date.
+    #: Refuse if manifest and lock differ, instead of bringing the lock up to date.
     locked: bool = False
     #: Leave the manifest unread.
     frozen: bool = False
@@ -54,7 +54,7 @@ class InstallOptions:
 def install(options: InstallOptions, workspace: Workspace) -> InstallReport:
     """Install modules of a project, while no other run works in it."""
     with workspace.exclusive():
-        installation = _Installation(options, workspace, _Results(workspace))
+        installation = _Installation(options, workspace, _InstallResults(workspace))
         return installation.from_lock() if options.frozen else installation.from_manifest()
 
 
@@ -62,7 +62,7 @@ def install(options: InstallOptions, workspace: Workspace) -> InstallReport:
 class _Installation:
     options: InstallOptions
     workspace: Workspace
-    results: _Results
+    results: _InstallResults
 
     def from_lock(self) -> InstallReport:
         lock = require_lock(self.workspace.files)
@@ -122,7 +122,7 @@ class _Installation:
         return jobs
 
     def _locked_job(self, module: LockedModule, package: LockedPackage, ours: frozenset[str]) -> Job | None:
-        """Return the job that brings ``module``, or None where what is locked is there already.
+        """Return the job that brings ``module``, or None if it is installed already.
 
         ``ours`` are the hashes of trees that we installed at its destination, which may therefore be replaced.
         """
@@ -199,7 +199,7 @@ class _Installation:
     def _replacing(self, job: Job, ours: Collection[str | None]) -> Job:
         """Return ``job`` with a check, just before it replaces its destination, that the tree there is still ours.
 
-        Fetching may take minutes, in which somebody may begin to work in there.
+        Fetching may take minutes, during which the tree may be edited.
         """
 
         def check() -> None:
@@ -234,7 +234,7 @@ def _edited_error(
 
 
 @valueclass(kw_only=False, frozen=False)
-class _Results:
+class _InstallResults:
     """The results of an installation so far, by module.
 
     Its report follows from them, and so does what this checkout remembers of its trees.
@@ -264,7 +264,7 @@ class _Results:
         trees = self._trees_in_place()
         for name, before in self.replaced.items():
             dest = self.entries[name][0].dest
-            # Whether one that was interrupted has come is unknown, except where nothing is there.
+            # It is unknown whether an interrupted one was installed, unless nothing is there.
             if dest not in trees and (
                 name in self.failures or not os.path.lexists(self.workspace.files.directory / dest)
             ):

@@ -135,6 +135,7 @@ def require_lock(files: ProjectFiles) -> Lock:
 
 
 def parse_lock(text: str, shown: str) -> Lock:
+    """Parse the text of a lock; ``shown`` names the file in errors."""
     top = parse(text, shown, merged=_UNMERGED, mistyped=_RESTORE)
     _check_version(top)
     lines = _header_lines(text)

@@ -85,6 +85,7 @@ class ProjectFiles:
 
 
 def read_manifest(path: Path, make: Callable[[str, Path], Manifest] | None = None) -> Manifest:
+    """Read the manifest at ``path``, which must exist."""
     text = read_text(path)
     if text is None:
         raise ConfigError(
@@ -100,6 +101,7 @@ def reader() -> Callable[[Path], Manifest]:
 
 
 def parse_manifest(text: str, path: Path) -> Manifest:
+    """Parse the text of a manifest; ``path`` is that of its file."""
     top = parse(text, path.name)
     defaults = top.table("defaults")
     below = defaults.checked("dest", check_dest) or DEFAULT_DEST
@@ -141,6 +143,7 @@ def _default_dest(dest: str, table: TomlTable) -> str:
 
 
 def check_constraint(text: str) -> str:
+    """Return ``text`` if it is a version constraint; raise otherwise."""
     try:
         Constraint.parse(text)
     except VersionError as error:
@@ -149,6 +152,7 @@ def check_constraint(text: str) -> str:
 
 
 def check_expectation(text: str) -> str:
+    """Return ``text`` if it is a value of ``expect``; raise otherwise."""
     of_expectation(text)
     return text
 

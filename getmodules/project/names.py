@@ -26,6 +26,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}", re.ASCII)
 
 
 def check_name(name: str) -> None:
+    """Raise if ``name`` cannot be the name of a module."""
     if not _NAME.fullmatch(name):
         raise ConfigError(
             f"{printable(redact_address(name), 80)!r} is no name for a module",

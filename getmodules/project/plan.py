@@ -192,6 +192,7 @@ def locked_job(
 
 
 def locked_address(module: LockedModule, package: LockedPackage, workspace: Workspace) -> ModuleAddress:
+    """Return the pinned address of a locked module; its getter must be the locked one."""
     address = workspace.detect(package.address)
     if address.package.getter != package.getter:
         raise ConfigError(

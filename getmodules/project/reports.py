@@ -32,6 +32,8 @@ class _Report:
 
 
 class Change(StrEnum):
+    """The change of a lock entry."""
+
     NEW = "new"
     CHANGED = "changed"
     UNCHANGED = "unchanged"
@@ -65,8 +67,10 @@ class LockedReport(_ReportedModule):
 
 @valueclass
 class LockReport(_Report):
+    """The report of ``lock``."""
+
     modules: tuple[LockedReport, ...] = ()
-    #: Whether the file was written: not where something failed, nor where it says the same already.
+    #: True if the file was written: not if something failed, nor if it was the same already.
     written: bool = False
 
 
@@ -89,6 +93,8 @@ class CheckReport(_Report):
 
 
 class Action(StrEnum):
+    """The action that installed a module, or found that it was not needed."""
+
     INSTALLED = "installed"
     #: The tree was there already, as it is locked.
     UNCHANGED = "unchanged"
@@ -103,12 +109,16 @@ class InstalledModule(_ReportedModule):
 
 @valueclass
 class InstallReport(_Report):
+    """The report of ``install``."""
+
     modules: tuple[InstalledModule, ...] = ()
-    #: Whether the lock was written.
+    #: True if the lock was written.
     locked: bool = False
 
 
 class TreeState(StrEnum):
+    """The state of a tree, compared with the lock."""
+
     OK = "ok"
     MODIFIED = "modified"
     MISSING = "missing"
@@ -125,6 +135,8 @@ class Differences:
 
 @valueclass
 class VerifiedModule:
+    """A module whose tree was compared with the lock."""
+
     name: str
     dest: str
     state: TreeState
@@ -139,6 +151,8 @@ class VerifiedModule:
 
 @valueclass
 class VerifyReport:
+    """The report of ``verify``."""
+
     modules: tuple[VerifiedModule, ...] = ()
 
     @property
@@ -148,7 +162,7 @@ class VerifyReport:
 
 @valueclass
 class OutdatedModule:
-    """``newest`` is the newest version that the manifest allows, ``latest`` the newest release there is."""
+    """A module with newer versions: ``newest`` is allowed by the manifest, ``latest`` is the newest release."""
 
     name: str
     source: str
@@ -156,12 +170,14 @@ class OutdatedModule:
     version: str | None = None
     newest: str | None = None
     latest: str | None = None
-    #: What a mutable address brings today, where that is not what is locked.
+    #: The id that a mutable address has today, if it is not the locked one.
     moved: str | None = None
 
 
 @valueclass
 class OutdatedReport(_Report):
+    """The report of ``outdated``."""
+
     modules: tuple[OutdatedModule, ...] = ()
-    #: The names of those that were edited and not locked again: nobody has looked at them.
+    #: The names of modules that were edited and not locked again, which are left out.
     edited: tuple[str, ...] = ()

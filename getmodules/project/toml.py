@@ -200,6 +200,7 @@ def toml_key(key: str) -> str:
 
 
 def nearest_hint(name: str, known: Iterable[str]) -> str:
+    """Return a hint that names the most similar known name, or all of them."""
     known = list(known)
     import difflib
 

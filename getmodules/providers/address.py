@@ -38,7 +38,7 @@ class ProviderAddress:
         parts = ((self.namespace, "namespace"), (self.type, "type"))
         try:
             normal = bool(_HOST.fullmatch(self.host)) and all(_part(part, what) == part for part, what in parts)
-        except _RefusedError:
+        except _InvalidPartError:
             normal = False
         if not normal:
             raise ValueError("the parts of a provider address are normalised: ProviderAddress.parse() does it")
@@ -52,12 +52,12 @@ class ProviderAddress:
             raise AddressError(f"{shown!r} is no provider address", hint=_FORM)
         try:
             if parts[1] == _LEGACY_NAMESPACE:
-                raise _RefusedError("providers of the legacy namespace '-' cannot be installed", _LEGACY_HINT)
+                raise _InvalidPartError("providers of the legacy namespace '-' cannot be installed", _LEGACY_HINT)
             host, namespace, type_ = _host(parts[0]), _part(parts[1], "namespace"), _part(parts[2], "type")
             _check_type(type_)
             if host in _BUILT_IN_HOSTS and namespace == _BUILT_IN_NAMESPACE:
-                raise _RefusedError("it is built into the engine", "there is nothing to install or to lock")
-        except _RefusedError as error:
+                raise _InvalidPartError("it is built into the engine", "there is nothing to install or to lock")
+        except _InvalidPartError as error:
             raise AddressError(f"the provider address {shown!r} cannot be used: {error}", hint=error.hint) from None
         return cls(host, namespace, type_)
 
@@ -71,7 +71,7 @@ class ProviderAddress:
         return f"{_to_unicode(name)}{colon}{port}/{self.namespace}/{self.type}"
 
 
-class _RefusedError(Exception):
+class _InvalidPartError(Exception):
     def __init__(self, problem: str, hint: str = _FORM) -> None:
         super().__init__(problem)
         self.hint = hint
@@ -83,19 +83,19 @@ _LEGACY_HINT = "write the namespace that it has today, such as hashicorp"
 def _host(given: str) -> str:
     name, colon, digits = given.partition(":")
     if not name:
-        raise _RefusedError("the host is missing")
+        raise _InvalidPartError("the host is missing")
     for label in name.split("."):
         if not label:
-            raise _RefusedError("the host has an empty label")
+            raise _InvalidPartError("the host has an empty label")
         if label.lower().startswith("xn--"):
-            raise _RefusedError("the host is written in DNS's own spelling", "write it as people read it")
+            raise _InvalidPartError("the host is written in DNS's own spelling", "write it as people read it")
     ascii_name = _to_ascii(name, "the host is not a valid name")
     return f"{ascii_name}{_port(digits)}" if colon else ascii_name
 
 
 def _port(digits: str) -> str:
     if not _PORT.fullmatch(digits) or not 1 <= int(digits) <= 65_535:
-        raise _RefusedError("the port is not a number from 1 to 65535")
+        raise _InvalidPartError("the port is not a number from 1 to 65535")
     return "" if int(digits) == _DEFAULT_PORT else f":{int(digits)}"
 
 
@@ -103,7 +103,7 @@ def _part(given: str, what: str) -> str:
     """Return a normalised namespace or type, which must be valid as one label of a host name."""
     problem = f"the {what} may have letters, digits and single hyphens between them"
     if not given or "." in given or "--" in given:
-        raise _RefusedError(problem)
+        raise _InvalidPartError(problem)
     return _to_unicode(_to_ascii(given, problem))
 
 
@@ -111,7 +111,7 @@ def _check_type(type_: str) -> None:
     for prefix in _REDUNDANT_PREFIXES:
         if type_.startswith(prefix):
             rest = type_.removeprefix(prefix)
-            raise _RefusedError(f"no type begins with {prefix}", f"did you mean the type {printable(rest)!r}?")
+            raise _InvalidPartError(f"no type begins with {prefix}", f"did you mean the type {printable(rest)!r}?")
 
 
 def _to_ascii(name: str, problem: str) -> str:
@@ -121,7 +121,7 @@ def _to_ascii(name: str, problem: str) -> str:
         # Mapped as UTS 46 says (capitals, widths, composition), then the letters, digits and hyphens of host names.
         return idna.encode(name, uts46=True, std3_rules=True).decode("ascii")
     except (UnicodeError, ValueError):
-        raise _RefusedError(problem) from None
+        raise _InvalidPartError(problem) from None
 
 
 def _to_unicode(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What tests of modules need: a registry that serves packages and misbehaves on demand, and packages of every shape.
+"""Testing of modules: a registry that serves packages and misbehaves on demand, and packages of every shape.
 
 .. code-block:: python
 

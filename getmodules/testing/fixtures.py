@@ -11,6 +11,6 @@ from getmodules.testing.registry.service import Registry
 
 @pytest.fixture
 def oci_registry() -> Iterator[Registry]:
-    """An empty registry of its own for each test: plain http, in memory, open to everybody."""
+    """An empty registry for each test: plain http, in memory, open to everybody."""
     with Registry() as registry:
         yield registry

@@ -1,4 +1,4 @@
-"""Packages of every shape that a registry may hold, as small functions: manifests and blobs, nothing sent yet."""
+"""Packages of every shape that a registry may hold, as manifests and blobs; nothing is sent yet."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ class Package:
 
 
 def descriptor(media_type: str, data: bytes, **more: object) -> dict[str, object]:
+    """Return the descriptor of ``data``."""
     return {"mediaType": media_type, "digest": str(Digest.of(data)), "size": len(data), **more}
 
 
@@ -54,7 +55,7 @@ def descriptor(media_type: str, data: bytes, **more: object) -> dict[str, object
 
 
 def zip_of(files: Files) -> bytes:
-    """A zip of these files; a name that ends with ``.sh`` is executable."""
+    """Return a zip of these files; those whose name ends with ``.sh`` are executable."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in sorted(files.items()):
@@ -67,7 +68,7 @@ def zip_of(files: Files) -> bytes:
 
 
 def tar_of(files: Files) -> bytes:
-    """A tar of these files."""
+    """Return a tar of these files."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, content in sorted(files.items()):
@@ -90,7 +91,7 @@ def artifact(
     annotations: Mapping[str, str] | None = None,
     subject: Package | None = None,
 ) -> Package:
-    """An image manifest with these layers, each a media type and its bytes."""
+    """Make an image manifest with these layers, each of a media type and bytes."""
     fields: dict[str, object] = {"schemaVersion": 2, "mediaType": IMAGE_MANIFEST}
     if artifact_type is not None:
         fields["artifactType"] = artifact_type
@@ -105,14 +106,14 @@ def artifact(
 
 
 def module_package(files: Files, *, annotations: Mapping[str, str] | None = None, layer_type: str = ZIP) -> Package:
-    """What ``oras push --artifact-type application/vnd.opentofu.modulepkg … pkg.zip:archive/zip`` makes."""
+    """Make what ``oras push --artifact-type application/vnd.opentofu.modulepkg … pkg.zip:archive/zip`` pushes."""
     return artifact(MODULE_TYPE, [(layer_type, zip_of(files))], annotations=annotations)
 
 
 def image_package(
     layers: Sequence[Files], *, package_type: str | None = "module", media_type: str = TAR_GZIP
 ) -> Package:
-    """An image ``FROM scratch``; ``package_type`` is its label, and without one it is an ordinary container image."""
+    """Make an image ``FROM scratch``; ``package_type`` is its label; without one it is a container image."""
     tars = [tar_of(files) for files in layers]
     labels = {} if package_type is None else {PACKAGE_TYPE_LABEL: package_type}
     config = {
@@ -126,7 +127,7 @@ def image_package(
 
 
 def index_package(children: Sequence[Package], *, artifact_type: str | None = None) -> Package:
-    """An index of packages, one for each of some platforms."""
+    """Make an index of packages, one for each of some platforms."""
     fields: dict[str, object] = {"schemaVersion": 2, "mediaType": IMAGE_INDEX}
     if artifact_type is not None:
         fields["artifactType"] = artifact_type
@@ -139,7 +140,7 @@ def index_package(children: Sequence[Package], *, artifact_type: str | None = No
 
 
 def provider_package(files: Files) -> Package:
-    """A provider as OpenTofu publishes it: an index, with a package for each platform."""
+    """Make a provider as OpenTofu publishes it: an index, with a package for each platform."""
     targets = [
         artifact(PROVIDER_TARGET_TYPE, [(ZIP, zip_of({**files, "PLATFORM": name}))]) for name in ("linux", "darwin")
     ]
@@ -147,6 +148,7 @@ def provider_package(files: Files) -> Package:
 
 
 def helm_chart(files: Files) -> Package:
+    """Make a Helm chart, which is not a module."""
     chart = gzip.compress(tar_of(files), mtime=0)
     return artifact(None, [(HELM_CHART, chart)], config=(HELM_CONFIG, _json({"name": "chart", "version": "1.0.0"})))
 

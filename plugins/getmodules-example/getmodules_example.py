@@ -9,7 +9,7 @@ from functools import partial
 
 from getmodules import Blob, Context, Member, Members, NotFoundError, Pin, Shorthand, Want, hookimpl
 
-#: What a real plugin would ask a server for.
+#: The packages; a real plugin would ask a server for them.
 PACKAGES: Mapping[str, Mapping[str, bytes]] = {
     "hello": {
         "main.tf": b'output "greeting" {\n  value = "Hello"\n}\n',
@@ -20,7 +20,7 @@ PACKAGES: Mapping[str, Mapping[str, bytes]] = {
 
 
 class ExampleGetter:
-    """``example://hello`` brings the files one by one, ``example://hello.zip`` as an archive."""
+    """Gets ``example://hello`` as single files, and ``example://hello.zip`` as an archive."""
 
     schemes = ("example",)
 
@@ -35,7 +35,7 @@ class ExampleGetter:
 
 
 def zip_of(files: Mapping[str, bytes]) -> bytes:
-    """The same bytes each time, so that a pin of them holds."""
+    """Return a zip of the files: the same bytes each time, so that a pin holds."""
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as archive:
         for name, content in files.items():
@@ -49,9 +49,9 @@ def members_of(files: Mapping[str, bytes]) -> Iterator[Member]:
 
 
 class ExampleDetector:
-    """``hello:world`` is ``examples/hello/world``, and that is ``example://hello//modules/world``.
+    """Turns ``hello:world`` into ``examples/hello/world``, and that into ``example://hello//modules/world``.
 
-    The first result is no URL yet, so it goes round again, and any detector may take it from there.
+    The first result is not a URL yet, so it is detected again, by any detector.
     """
 
     name = "example"

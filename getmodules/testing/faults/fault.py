@@ -1,4 +1,4 @@
-"""What a fault is, and how a function becomes one."""
+"""Faults, and the decorator that makes one of a function."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Concerns = Callable[[Exchange], bool]
 
 @valueclass(kw_only=False)
 class Fault:
-    """A named way to answer wrongly, and which requests it is about."""
+    """A named way to answer wrongly, and the requests that it is about."""
 
     name: str
     summary: str
@@ -24,27 +24,32 @@ class Fault:
 
 
 def is_any(exchange: Exchange) -> bool:
+    """Return True: the fault is about every request."""
     return True
 
 
 def reads(*kinds: Kind) -> Concerns:
-    """GET requests of these kinds: what a client takes in."""
+    """Return a test for GET requests of these kinds."""
     return lambda exchange: exchange.request.method == "GET" and exchange.route.kind in kinds
 
 
 def kinds(*wanted: Kind) -> Concerns:
+    """Return a test for requests of these kinds."""
     return lambda exchange: exchange.route.kind in wanted
 
 
 def fault(name: str, about: Concerns = is_any) -> Callable[[Perform], Fault]:
-    def made(perform: Perform) -> Fault:
+    """Return a decorator that makes a fault of a function, whose docstring is the summary that people see."""
+
+    def make(perform: Perform) -> Fault:
         summary = " ".join((perform.__doc__ or "").split())
         assert summary, f"the fault {name} does not say what it does"
         return Fault(name, summary, about, perform)
 
-    return made
+    return make
 
 
 def faults_of(*modules: ModuleType) -> Iterator[Fault]:
+    """Yield the faults of modules, in their order."""
     for module in modules:
         yield from (value for value in vars(module).values() if isinstance(value, Fault))

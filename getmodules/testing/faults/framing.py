@@ -20,7 +20,7 @@ def _is_resume(exchange: Exchange) -> bool:
 def _raw(
     exchange: Exchange, framing: Callable[[bytes], tuple[tuple[str, str], ...]], body: Callable[[bytes], bytes]
 ) -> None:
-    """Status and headers of the right answer, but length and body as they are given; then the connection ends."""
+    """Send status and headers of the right answer, but another length and body; then close the connection."""
     answer = exchange.answer()
     data = answer.body.read()
     exchange.finish_request()

@@ -1,4 +1,4 @@
-"""Manifests that lie, contradict themselves, or are made to hurt whoever parses them.
+"""Manifests that lie, contradict themselves, or are made to hurt their parser.
 
 Each comes with the digest of its own bytes in ``Docker-Content-Digest``, so that a pull by tag meets the fault
 itself and not a digest that does not fit; by digest it is the wrong content in any case.

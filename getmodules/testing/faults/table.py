@@ -1,4 +1,4 @@
-"""The table of all faults: what a registry can be told to do wrong.
+"""The table of all faults of the registry.
 
 ``registry.fault("wrong-blob")`` turns one on; ``python -m getmodules.testing.registry --list-faults`` prints them.
 """

@@ -1,4 +1,4 @@
-"""Token endpoints that answer with what is no token, or with a token in a shape of their own."""
+"""Token endpoints that answer without a token, or with one in an unusual form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _send(exchange: Exchange, fields: Mapping[str, object]) -> None:
 
 
 def _without(exchange: Exchange, *names: str) -> None:
-    """The right answer lacks these; a refusal stays as it is."""
+    """Send the right answer without these fields; a refusal stays as it is."""
     answer, fields = _fields(exchange)
     if answer.status != 200:
         exchange.send(answer)

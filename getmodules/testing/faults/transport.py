@@ -1,4 +1,4 @@
-"""Connections that break, hang, drip or flood. ``times=1`` is a passing trouble, without it there is no end."""
+"""Connections that break, hang, drip or flood: once with ``times=1``, and again and again without it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DRIP_SECONDS = 1.0
 
 
 def _halves(exchange: Exchange) -> tuple[bytes, bytes, bytes]:
-    """The head of the right answer and its body in two parts, the first of them never empty if the body is not."""
+    """Return the head of the right answer and its body in two parts, the first of them not empty if the body is not."""
     answer = exchange.answer()
     exchange.finish_request()
     data = answer.body.read()

@@ -19,6 +19,7 @@ from getmodules.testing.registry.service import Registry
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the registry until a signal ends it; return the exit code."""
     parser = _parser()
     chosen = parser.parse_args(arguments)
     if (chosen.tls_cert is None) != (chosen.tls_key is None):
@@ -31,11 +32,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         registry = _registry(chosen)
         if chosen.fault is not None:
             registry.fault(chosen.fault, times=chosen.fault_times)
-        told_to_end = _told_to_end()
+        told_to_end = _stop_event()
         with registry:
             _print(f"{registry.url}\n")
             while not told_to_end.wait(1):
-                pass  # with a limit, because elsewhere than on POSIX no signal ends a wait without one
+                pass  # with a timeout, since only on POSIX a signal ends a wait without one
     except GetModulesError as error:
         sys.stderr.write(f"{error.message}\n" + (f"{error.hint}\n" if error.hint else ""))
         return error.exit_code
@@ -49,7 +50,7 @@ def _print(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
-        with suppress(OSError):  # else Python tries once more at its end, and complains aloud
+        with suppress(OSError):  # else Python tries again at its end, and complains
             sys.stdout.close()
         raise ConfigError(f"cannot write to standard output: {error.strerror}") from error
 
@@ -120,8 +121,8 @@ def _registry(chosen: argparse.Namespace) -> Registry:
     )
 
 
-def _told_to_end() -> threading.Event:
-    """Set by SIGINT and SIGTERM; from here on neither ends the program in its own way."""
+def _stop_event() -> threading.Event:
+    """Return an event that SIGINT and SIGTERM set from now on, instead of ending the program."""
     told = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: told.set())

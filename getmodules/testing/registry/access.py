@@ -1,8 +1,8 @@
-"""``/token``: GET with Basic or with nothing, and POST as OAuth 2 words it (a password or a refresh token).
+"""Access to the registry: users and their rights, tokens, and the token endpoint.
 
-Bearer tokens and identity tokens: opaque, each remembered with what it allows and when it ends.
-
-Who may do what: nobody asks, Basic, or Bearer with tokens that the registry's own token endpoint gives out.
+A registry is open, asks for Basic, or asks for Bearer with tokens of its own endpoint ``/token``. That takes GET, with
+or without Basic, and POST as OAuth 2 has it, with a password or a refresh token. Tokens are opaque; each is remembered
+with what it allows and when it ends.
 """
 
 from __future__ import annotations
@@ -24,75 +24,14 @@ from getmodules.testing.registry.names import Route, checked_name
 from getmodules.testing.registry.wire import Answer, RefusalError, Request
 from getmodules.util.values import field, valueclass
 
-
-@valueclass(kw_only=False)
-class Scope:
-    repository: str
-    actions: tuple[str, ...]
-
-    @classmethod
-    def parse(cls, text: str) -> Self | None:
-        """``repository:NAME:ACTION,ACTION``; ``None`` for what is no scope of a repository."""
-        kind, _, rest = text.partition(":")
-        name, _, actions = rest.rpartition(":")
-        if kind != "repository" or not name:
-            return None
-        return cls(name, tuple(action for action in actions.split(",") if action))
-
-    def __str__(self) -> str:
-        return f"repository:{self.repository}:{','.join(self.actions)}"
-
-
-@valueclass(kw_only=False)
-class Token:
-    scopes: tuple[Scope, ...]
-    ends: float
-
-    def allows(self, repository: str, action: str) -> bool:
-        return any(scope.repository == repository and action in scope.actions for scope in self.scopes)
-
-
-class Tokens:
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._tokens: dict[str, Token] = {}
-        self._identities: dict[str, str] = {}
-
-    def issue(self, scopes: Iterable[Scope], seconds: float) -> str:
-        value = secrets.token_urlsafe(24)
-        with self._lock:
-            self._tokens[value] = Token(tuple(scopes), time.monotonic() + seconds)
-        return value
-
-    def find(self, value: str) -> Token | None:
-        with self._lock:
-            token = self._tokens.get(value)
-        return token if token is not None and token.ends > time.monotonic() else None
-
-    def expire(self) -> None:
-        """End every bearer token now; identity tokens stay."""
-        with self._lock:
-            self._tokens.clear()
-
-    def identity(self, user: str) -> str:
-        """A refresh token for a user."""
-        value = secrets.token_urlsafe(24)
-        with self._lock:
-            self._identities[value] = user
-        return value
-
-    def owner(self, identity: str) -> str | None:
-        with self._lock:
-            return self._identities.get(identity)
-
-
 Scheme = Literal["none", "basic", "bearer"]
 ACTIONS = frozenset({"pull", "push", "delete"})
+_LONGEST_FORM = 64 << 10
 
 
 @valueclass(kw_only=False)
 class User:
-    """A password, and what its owner may do: patterns of repository names and the actions on them."""
+    """A password, and the rights of its owner: patterns of repository names and the actions on them."""
 
     password: str = field(repr=False)
     rights: Mapping[str, frozenset[str]] = field(default_factory=lambda: MappingProxyType({"*": ACTIONS}))
@@ -115,7 +54,7 @@ class Access:
         return action == "pull" and any(fnmatchcase(repository, pattern) for pattern in self.public)
 
     def may(self, user: str | None, repository: str, action: str) -> bool:
-        """``None`` is anybody."""
+        """Return whether a user may do this; None stands for anybody."""
         known = self.users.get(user) if user is not None else None
         return self.is_public(repository, action) or (known is not None and known.may(repository, action))
 
@@ -124,7 +63,7 @@ class Access:
         return known is not None and hmac.compare_digest(known.password.encode(), password.encode())
 
     def basic_user(self, header: str | None) -> str | None:
-        """Who a ``Basic`` header proves to be; ``None`` without one. Wrong credentials are refused."""
+        """Return the user of a ``Basic`` header, or None without one. Wrong credentials are refused."""
         scheme, _, value = (header or "").partition(" ")
         if scheme.lower() != "basic":
             return None
@@ -141,8 +80,11 @@ class Access:
         return RefusalError(401, "UNAUTHORIZED", "authentication required", headers=(("WWW-Authenticate", challenge),))
 
 
+# ------------------------------------------------------------------------------------------------- rights of a request
+
+
 class Grant(Protocol):
-    """What the sender of one request may do."""
+    """The rights of the sender of one request."""
 
     def allows(self, repository: str, action: str) -> bool: ...
 
@@ -165,8 +107,8 @@ class _Person:
 EVERYTHING: Grant = _Everything()
 
 
-def needed(request: Request, route: Route) -> tuple[str, ...]:
-    """The actions on the route's repository that a request needs, in the order in which challenges name them."""
+def needed_actions(request: Request, route: Route) -> tuple[str, ...]:
+    """Return the actions on the route's repository that a request needs, in the order of challenges."""
     if route.kind == "upload":
         return ("pull", "push")
     if request.method == "PUT":
@@ -175,6 +117,7 @@ def needed(request: Request, route: Route) -> tuple[str, ...]:
 
 
 def authorize(access: Access, tokens: Tokens, request: Request, route: Route, realm: str) -> Grant:
+    """Return the rights of the sender; refuse a request that needs more."""
     if access.scheme == "none" or route.kind == "token":
         return EVERYTHING
     if access.scheme == "basic":
@@ -186,7 +129,7 @@ def _basic(access: Access, request: Request, route: Route) -> Grant:
     user = access.basic_user(request.header("Authorization"))
     person = _Person(access, user)
     if route.name:
-        if all(person.allows(route.name, action) for action in needed(request, route)):
+        if all(person.allows(route.name, action) for action in needed_actions(request, route)):
             return person
         if user is not None:
             raise RefusalError(403, "DENIED", "requested access to the resource is denied")
@@ -200,7 +143,7 @@ def _bearer(access: Access, tokens: Tokens, request: Request, route: Route, real
     token = tokens.find(value) if scheme.lower() == "bearer" else None
     wanted: tuple[Scope, ...] = ()
     if route.name:
-        wanted = (Scope(route.name, needed(request, route)), *_mount_scope(request, route))
+        wanted = (Scope(route.name, needed_actions(request, route)), *_mount_scope(request, route))
     if token is not None and (not wanted or all(token.allows(wanted[0].repository, a) for a in wanted[0].actions)):
         return token
     problem = "" if scheme.lower() != "bearer" else "insufficient_scope" if token else "invalid_token"
@@ -229,10 +172,11 @@ def _challenge(access: Access, wanted: tuple[Scope, ...], realm: str, problem: s
     )
 
 
-_LONGEST_FORM = 64 << 10
+# -------------------------------------------------------------------------------------------------- the token endpoint
 
 
-def handle(access: Access, tokens: Tokens, request: Request) -> Answer:
+def handle_token(access: Access, tokens: Tokens, request: Request) -> Answer:
+    """Answer a request to the token endpoint."""
     if access.scheme != "bearer":
         raise RefusalError(404, "NOT_FOUND", "page not found")
     if request.method == "GET":
@@ -286,7 +230,7 @@ def _check_service(access: Access, service: str | None) -> None:
 
 
 def _token(access: Access, tokens: Tokens, user: str | None, wanted: Iterable[str], identity: str | None) -> Answer:
-    """A token for what of ``wanted`` the user may do: less than was asked for is an answer too."""
+    """Answer with a token for those of the ``wanted`` actions that the user may do, perhaps fewer than asked for."""
     granted = []
     for scope in filter(None, map(Scope.parse, wanted)):
         actions = tuple(action for action in scope.actions if access.may(user, scope.repository, action))
@@ -302,3 +246,73 @@ def _token(access: Access, tokens: Tokens, user: str | None, wanted: Iterable[st
     if identity is not None:
         fields["refresh_token"] = identity
     return Answer.of_json(200, fields, (("Cache-Control", "no-store"),))
+
+
+# -------------------------------------------------------------------------------------------------------------- tokens
+
+
+@valueclass(kw_only=False)
+class Scope:
+    """Actions on a repository."""
+
+    repository: str
+    actions: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Parse ``repository:NAME:ACTION,ACTION``; return None for any other scope."""
+        kind, _, rest = text.partition(":")
+        name, _, actions = rest.rpartition(":")
+        if kind != "repository" or not name:
+            return None
+        return cls(name, tuple(action for action in actions.split(",") if action))
+
+    def __str__(self) -> str:
+        return f"repository:{self.repository}:{','.join(self.actions)}"
+
+
+@valueclass(kw_only=False)
+class Token:
+    """A bearer token: what it allows and when it ends."""
+
+    scopes: tuple[Scope, ...]
+    ends: float
+
+    def allows(self, repository: str, action: str) -> bool:
+        return any(scope.repository == repository and action in scope.actions for scope in self.scopes)
+
+
+class Tokens:
+    """The tokens that were given out."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tokens: dict[str, Token] = {}
+        self._identities: dict[str, str] = {}
+
+    def issue(self, scopes: Iterable[Scope], seconds: float) -> str:
+        value = secrets.token_urlsafe(24)
+        with self._lock:
+            self._tokens[value] = Token(tuple(scopes), time.monotonic() + seconds)
+        return value
+
+    def find(self, value: str) -> Token | None:
+        with self._lock:
+            token = self._tokens.get(value)
+        return token if token is not None and token.ends > time.monotonic() else None
+
+    def expire(self) -> None:
+        """End every bearer token now; identity tokens stay valid."""
+        with self._lock:
+            self._tokens.clear()
+
+    def identity(self, user: str) -> str:
+        """Return a new refresh token for a user."""
+        value = secrets.token_urlsafe(24)
+        with self._lock:
+            self._identities[value] = user
+        return value
+
+    def owner(self, identity: str) -> str | None:
+        with self._lock:
+            return self._identities.get(identity)

@@ -1,4 +1,4 @@
-"""Blobs: read whole or in ranges, and delete."""
+"""Requests that read blobs, whole or in ranges, and that delete them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 
 
 def handle(call: Call) -> Answer:
+    """Answer a request about a blob."""
     if call.request.method in ("GET", "HEAD"):
         return _read(call)
     if call.request.method == "DELETE":
@@ -50,14 +51,14 @@ def _read(call: Call) -> Answer:
 
 
 def _range(call: Call, etag: str, size: int) -> tuple[int, int] | None:
-    """The one range that is asked for; ``None`` where the whole blob is to be sent."""
+    """Return the one range that is asked for, or None if the whole blob is to be sent."""
     asked = call.request.header("Range")
     condition = call.request.header("If-Range")
     if asked is None or call.request.method != "GET" or (condition is not None and condition != etag):
         return None
     found = _RANGE.fullmatch(asked.strip())
     if found is None or not (found[1] or found[2]):
-        return None  # several ranges, or what RFC 9110 lets a server ignore
+        return None  # several ranges, or others that RFC 9110 lets a server ignore
     if not found[1]:
         start, stop = max(0, size - int(found[2])), size
     else:
@@ -69,7 +70,7 @@ def _range(call: Call, etag: str, size: int) -> tuple[int, int] | None:
 
 
 def matches(condition: str | None, etag: str) -> bool:
-    """``If-None-Match``; a digest without quotes is what docker-registry takes too."""
+    """Return whether ``If-None-Match`` has the etag; docker-registry, too, accepts one without quotes."""
     if condition is None:
         return False
     tags = {tag.strip().removeprefix("W/").strip('"') for tag in condition.split(",")}

@@ -1,4 +1,4 @@
-"""What a handler is given: the request, where it goes, and the registry's settings."""
+"""Calls: the argument of handlers, with the request, its route, and the registry's settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from getmodules.util.values import valueclass
 
 @valueclass
 class Behaviour:
-    """The choices that the specification leaves to a registry. ``sparse``: a manifest may name what is not here."""
+    """The choices that the specification leaves to a registry. ``sparse``: manifests may refer to missing blobs."""
 
     page_size: int = 1000
     chunk_min_length: int | None = None
@@ -24,6 +24,8 @@ class Behaviour:
 
 @valueclass(kw_only=False)
 class Call:
+    """One request to be handled."""
+
     request: Request
     route: Route
     store: Store
@@ -32,17 +34,18 @@ class Call:
 
     @property
     def name(self) -> str:
-        """The repository's, which has been checked."""
+        """The name of the repository, which has been checked."""
         return self.route.name
 
     def repository(self) -> Repository:
-        """The repository that must be there."""
+        """Return the repository, or refuse the call if it does not exist."""
         found = self.store.find(self.name)
         if found is None:
             raise name_unknown(self.name)
         return found
 
     def new_repository(self) -> Repository:
+        """Return the repository, which is made if it does not exist."""
         return self.store.create(self.name)
 
     def unsupported_method(self) -> RefusalError:

@@ -1,7 +1,7 @@
-"""Repositories on disk: each is a plain OCI image layout, a directory below one directory.
+"""Repositories on disk: each is a plain OCI image layout in a directory of its own.
 
-``acme/vpc`` is kept in ``acme+vpc``: names never contain a plus, so that a repository and one below it
-(``acme`` and ``acme/blobs``) are never in each other's way, and every tool reads the directory as it is.
+``acme/vpc`` is in ``acme+vpc``: names cannot contain a plus, so that a repository and one below it (``acme`` and
+``acme/blobs``) are not in each other's way, and every tool reads the directory as it is.
 ``index.json`` lists every manifest; those with the annotation ``org.opencontainers.image.ref.name`` are tags.
 """
 
@@ -21,7 +21,7 @@ from getmodules.testing.registry.store import (
     Manifest,
     MemoryStore,
     Repository,
-    read,
+    read_bytes,
 )
 from getmodules.testing.registry.wire import RefusalError
 from getmodules.util.digest import Digest
@@ -31,7 +31,7 @@ _MARK = {"imageLayoutVersion": "1.0.0"}
 
 
 class LayoutStore(MemoryStore):
-    """In memory what is on the disk, and on the disk whatever changes."""
+    """A store that reads the directories at its start, and writes every change to them."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class LayoutStore(MemoryStore):
                 self._write(self._repositories[name])
             return self._repositories[name]
 
-    def saved(self, repository: Repository) -> None:
+    def save(self, repository: Repository) -> None:
         self._write(repository)
 
     def _path(self, name: str) -> Path:
@@ -84,7 +84,7 @@ def _listed(repository: Repository) -> Iterator[dict[str, object]]:
 
 
 def _short(manifest: Manifest) -> dict[str, object]:
-    """Without the manifest's own annotations: among them may be a name that is no tag of ours."""
+    """Return a descriptor without the manifest's annotations, among which may be a name that is not our tag."""
     return {key: value for key, value in manifest.descriptor().items() if key != "annotations"}
 
 
@@ -114,7 +114,7 @@ def _load(repository: Repository, descriptor: dict[str, object]) -> None:
         repository.tags[tag] = digest
     if digest in repository.manifests:
         return
-    data = read(repository.contents, digest)
+    data = read_bytes(repository.contents, digest)
     manifest = Manifest.of(data, str(descriptor["mediaType"]), digest)
     repository.manifests[digest] = manifest
     if manifest.media_type in INDEXES:

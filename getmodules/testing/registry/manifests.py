@@ -1,7 +1,4 @@
-"""Manifests: read, push, delete, by tag and by digest.
-
-Lists: the tags of a repository, and what refers to a manifest. Both come in pages.
-"""
+"""Requests that read, push and delete manifests, and that list tags and referrers, in pages."""
 
 from __future__ import annotations
 
@@ -26,63 +23,8 @@ from getmodules.testing.registry.wire import (
 from getmodules.util.digest import Digest
 
 
-def tags(call: Call) -> Answer:
-    if call.request.method not in ("GET", "HEAD"):
-        raise call.unsupported_method()
-    repository = call.repository()
-    with repository.lock:
-        names = sorted(repository.tags)
-    page, headers = _page(call, names, f"/v2/{call.name}/tags/list", {})
-    return Answer.of_json(200, {"name": call.name, "tags": list(page)}, headers)
-
-
-def referrers(call: Call) -> Answer:
-    """An index of what refers to a digest: empty, and never 404, where nothing does."""
-    if call.request.method not in ("GET", "HEAD"):
-        raise call.unsupported_method()
-    if not call.behaviour.referrers_api:
-        raise RefusalError(404, "NOT_FOUND", "page not found")
-    subject = checked_digest(call.route.reference)
-    repository = call.store.find(call.name)
-    found = {str(m.digest): m for m in repository.referrers(subject)} if repository else {}
-    wanted = call.request.argument("artifactType")
-    applied: tuple[tuple[str, str], ...] = ()
-    kept: dict[str, str] = {}
-    if wanted is not None:
-        found = {digest: m for digest, m in found.items() if m.artifact_type == wanted}
-        applied = (("OCI-Filters-Applied", "artifactType"),)
-        kept = {"artifactType": wanted}
-    page, headers = _page(call, list(found), f"/v2/{call.name}/referrers/{subject}", kept)
-    listed = [found[digest].descriptor() for digest in page]
-    index = {"schemaVersion": 2, "mediaType": IMAGE_INDEX, "manifests": listed}
-    answer = Answer.of_json(200, index, (*applied, *headers))
-    return answer.with_header("Content-Type", IMAGE_INDEX)
-
-
-def _page(
-    call: Call, names: Sequence[str], path: str, arguments: dict[str, str]
-) -> tuple[Sequence[str], tuple[tuple[str, str], ...]]:
-    """The part of sorted names that is asked for, and the ``Link`` to the next one."""
-    last = call.request.argument("last")
-    rest = names[bisect_right(names, last) :] if last is not None else names
-    size = min(_asked_size(call), call.behaviour.page_size)
-    page = rest[:size]
-    if not page or len(rest) <= size:
-        return page, ()
-    query = urlencode({**arguments, "n": size, "last": page[-1]})
-    return page, (("Link", f'<{path}?{query}>; rel="next"'),)
-
-
-def _asked_size(call: Call) -> int:
-    text = call.request.argument("n")
-    if text is None:
-        return call.behaviour.page_size
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise RefusalError(400, "PAGINATION_NUMBER_INVALID", "invalid number of results requested")
-    return int(text)
-
-
 def handle(call: Call) -> Answer:
+    """Answer a request about a manifest."""
     if call.request.method in ("GET", "HEAD"):
         return _read(call)
     if call.request.method == "PUT":
@@ -93,7 +35,7 @@ def handle(call: Call) -> Answer:
 
 
 def _checked(reference: str) -> Digest | None:
-    """The digest that a reference is; ``None`` for a tag."""
+    """Return a reference as a digest, or None for a tag."""
     if ":" in reference:
         return checked_digest(reference)
     if not is_tag(reference):
@@ -119,12 +61,12 @@ def _read(call: Call) -> Answer:
     return Answer(200, headers, Body.of(repository.manifest_bytes(manifest)))
 
 
-# --------------------------------------------------------------------------------------------- pushing
+# ------------------------------------------------------------------------------------------------------------- pushing
 
 
 def _push(call: Call) -> Answer:
     named = _checked(call.route.reference)
-    data = _received(call)
+    data = _read_manifest(call)
     digest = Digest.of(data, named.algorithm if named else "sha256")
     if named is not None and digest != named:
         raise digest_invalid(f"the manifest's digest is {digest}")
@@ -134,7 +76,7 @@ def _push(call: Call) -> Answer:
     _check_references(repository, data, media_type, sparse=call.behaviour.sparse)
     manifest = Manifest.of(data, media_type, digest)
     repository.add_manifest(data, manifest, *tags)
-    call.store.saved(repository)
+    call.store.save(repository)
     headers = [("Location", f"/v2/{call.name}/manifests/{digest}"), ("Docker-Content-Digest", str(digest))]
     if manifest.subject is not None and call.behaviour.referrers_api:
         headers.append(("OCI-Subject", str(manifest.subject)))
@@ -143,7 +85,7 @@ def _push(call: Call) -> Answer:
     return Answer(201, tuple(headers))
 
 
-def _received(call: Call) -> bytes:
+def _read_manifest(call: Call) -> bytes:
     limit = call.behaviour.manifest_limit
     data = call.request.read_all(limit)
     if data is None:
@@ -152,7 +94,7 @@ def _received(call: Call) -> bytes:
 
 
 def _tags(call: Call) -> tuple[str, ...]:
-    """``?tag=``, as often as wanted, beside a push by digest."""
+    """Return the tags of ``?tag=``, which may be repeated, in a push by digest."""
     tags = call.request.query.get("tag", ())
     if not all(is_tag(tag) for tag in tags):
         raise RefusalError(400, "TAG_INVALID", "invalid tag")
@@ -160,7 +102,7 @@ def _tags(call: Call) -> tuple[str, ...]:
 
 
 def _media_type(call: Call, data: bytes) -> str:
-    """The ``Content-Type``; what the manifest says of itself must be the same where both are said."""
+    """Return the media type; the ``Content-Type`` and the manifest's own must be the same, if it has one."""
     announced = (call.request.header("Content-Type") or "").partition(";")[0].strip()
     known = announced in MANIFESTS | INDEXES
     try:
@@ -180,7 +122,7 @@ def _media_type(call: Call, data: bytes) -> str:
 
 
 def _check_references(repository: Repository, data: bytes, media_type: str, *, sparse: bool) -> None:
-    """What a manifest of a type that we know refers to must be there, or ``sparse``; its subject need never be."""
+    """Refuse a manifest of a known type that refers to missing blobs, unless ``sparse``; its subject may be missing."""
     if media_type not in MANIFESTS | INDEXES:
         return
     for descriptor in _descriptors(json.loads(data), media_type):
@@ -203,7 +145,7 @@ def _descriptors(fields: dict[str, object], media_type: str) -> Iterator[object]
     yield from listed
 
 
-# --------------------------------------------------------------------------------------------- deleting
+# ------------------------------------------------------------------------------------------------------------ deleting
 
 
 def _delete(call: Call) -> Answer:
@@ -214,5 +156,65 @@ def _delete(call: Call) -> Answer:
     removed = repository.remove_manifest(digest) if digest else repository.remove_tag(call.route.reference)
     if not removed:
         raise manifest_unknown(call.route.reference)
-    call.store.saved(repository)
+    call.store.save(repository)
     return Answer(202)
+
+
+# --------------------------------------------------------------------------------------------------------------- lists
+
+
+def tags(call: Call) -> Answer:
+    """Answer with the tags of a repository."""
+    if call.request.method not in ("GET", "HEAD"):
+        raise call.unsupported_method()
+    repository = call.repository()
+    with repository.lock:
+        names = sorted(repository.tags)
+    page, headers = _page(call, names, f"/v2/{call.name}/tags/list", {})
+    return Answer.of_json(200, {"name": call.name, "tags": list(page)}, headers)
+
+
+def referrers(call: Call) -> Answer:
+    """Answer with an index of what refers to a digest: empty, and not 404, if nothing does."""
+    if call.request.method not in ("GET", "HEAD"):
+        raise call.unsupported_method()
+    if not call.behaviour.referrers_api:
+        raise RefusalError(404, "NOT_FOUND", "page not found")
+    subject = checked_digest(call.route.reference)
+    repository = call.store.find(call.name)
+    found = {str(m.digest): m for m in repository.referrers(subject)} if repository else {}
+    wanted = call.request.argument("artifactType")
+    applied: tuple[tuple[str, str], ...] = ()
+    kept: dict[str, str] = {}
+    if wanted is not None:
+        found = {digest: m for digest, m in found.items() if m.artifact_type == wanted}
+        applied = (("OCI-Filters-Applied", "artifactType"),)
+        kept = {"artifactType": wanted}
+    page, headers = _page(call, list(found), f"/v2/{call.name}/referrers/{subject}", kept)
+    listed = [found[digest].descriptor() for digest in page]
+    index = {"schemaVersion": 2, "mediaType": IMAGE_INDEX, "manifests": listed}
+    answer = Answer.of_json(200, index, (*applied, *headers))
+    return answer.with_header("Content-Type", IMAGE_INDEX)
+
+
+def _page(
+    call: Call, names: Sequence[str], path: str, arguments: dict[str, str]
+) -> tuple[Sequence[str], tuple[tuple[str, str], ...]]:
+    """Return the page of sorted names that is asked for, and the ``Link`` to the next one."""
+    last = call.request.argument("last")
+    rest = names[bisect_right(names, last) :] if last is not None else names
+    size = min(_requested_page_size(call), call.behaviour.page_size)
+    page = rest[:size]
+    if not page or len(rest) <= size:
+        return page, ()
+    query = urlencode({**arguments, "n": size, "last": page[-1]})
+    return page, (("Link", f'<{path}?{query}>; rel="next"'),)
+
+
+def _requested_page_size(call: Call) -> int:
+    text = call.request.argument("n")
+    if text is None:
+        return call.behaviour.page_size
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise RefusalError(400, "PAGINATION_NUMBER_INVALID", "invalid number of results requested")
+    return int(text)

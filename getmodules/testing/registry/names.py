@@ -1,4 +1,4 @@
-"""Repository names, tags, digests: checked here once, before anything is looked up or a path is joined."""
+"""Routes, and checks of repository names, tags and digests, made before anything is looked up."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ROUTES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 
 @valueclass(kw_only=False)
 class Route:
-    """Where a request goes: the kind, and the repository's name and the reference as they came."""
+    """The kind of a request, and the repository's name and the reference as they came."""
 
     kind: Kind
     name: str = ""
@@ -37,6 +37,7 @@ class Route:
 
 
 def route(path: str) -> Route:
+    """Return the route of a path."""
     if path in ("/v2", "/v2/"):
         return Route("ping")
     if path == "/token":
@@ -49,16 +50,19 @@ def route(path: str) -> Route:
 
 
 def checked_name(name: str) -> str:
+    """Return ``name`` if it is the name of a repository; refuse it otherwise."""
     if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
         raise RefusalError(400, "NAME_INVALID", "invalid repository name", detail={"name": name[:_LONGEST_NAME]})
     return name
 
 
 def is_tag(reference: str) -> bool:
+    """Return whether a reference can be a tag."""
     return _TAG.fullmatch(reference) is not None
 
 
 def checked_digest(text: str) -> Digest:
+    """Parse a digest; refuse the request if it is not one."""
     try:
         return Digest.parse(text)
     except ValueError as error:

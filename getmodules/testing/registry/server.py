@@ -1,10 +1,7 @@
-"""The sockets and the threads: one for each connection, all of them gone when the server has stopped.
+"""The HTTP server: a thread for each connection, all of which end when it stops.
 
-One connection: requests are read from it one after the other, answers are written to it.
-
-The reading is ours, because a fault needs the bare wire: http.server would add headers and lengths of its own.
-
-One request and what is done about it: the value that a fault is given.
+It is not http.server, which would add headers and lengths of its own: faults need the bare connection. An
+:class:`Exchange` is one request with its answer, which faults may change.
 """
 
 from __future__ import annotations
@@ -34,11 +31,11 @@ _LINGER_NOT = struct.pack("ii", 1, 0)
 
 
 class ConnectionOverError(Exception):
-    """Nothing more is read from or written to this connection."""
+    """The connection is over: the other side left it, or we stop."""
 
 
 class IncomingBody:
-    """A request's body, counted or chunked. ``100 Continue`` is sent when somebody begins to read, not before."""
+    """A request's body, with a length or in chunks. ``100 Continue`` is sent at the first read, not before."""
 
     def __init__(self, reader: io.BufferedReader, headers: http.client.HTTPMessage, go_on: Callable[[], None]) -> None:
         self._reader = reader
@@ -79,7 +76,7 @@ class IncomingBody:
         return bool(self._left)
 
     def drained(self) -> bool:
-        """Read to the end, so that the connection can be used again; a sender that waits for leave sent nothing."""
+        """Read to the end, for the next request; return False if the sender still waits for ``100 Continue``."""
         if self._go_on is not None:
             return False
         while self.read(PIECE):
@@ -89,7 +86,7 @@ class IncomingBody:
 
 @valueclass(kw_only=False)
 class Incoming:
-    """A request, and whether the connection ends with its answer."""
+    """A request as it came in; True if the connection ends with its answer."""
 
     request: Request
     body: IncomingBody
@@ -97,7 +94,7 @@ class Incoming:
 
 
 class Connection:
-    """The bare wire. What goes wrong on it, because the other side left or we stop, is :class:`ConnectionOverError`."""
+    """One connection, without HTTP's rules for answers. Its failures are :class:`ConnectionOverError`."""
 
     def __init__(self, sock: socket.socket, stopping: threading.Event) -> None:
         self._socket = sock
@@ -105,7 +102,7 @@ class Connection:
         self._reader = sock.makefile("rb")
 
     def next_request(self) -> Incoming | None:
-        """``None``: the other side is done."""
+        """Read the next request; return None if the other side has closed the connection."""
         try:
             line = self._reader.readline(_LONGEST_LINE)
             if not line:
@@ -128,7 +125,7 @@ class Connection:
             raise ConnectionOverError from error
 
     def send_answer(self, answer: Answer, *, bodiless: bool = False) -> None:
-        """Head and first piece together, so that a small answer is one segment."""
+        """Send the head with the first piece of the body, so that a small answer is one segment."""
         head: bytes = answer.head()
         for piece in () if bodiless else answer.body.pieces():
             if len(piece) <= _LONGEST_LINE:
@@ -141,7 +138,7 @@ class Connection:
             self.send(head)
 
     def pause(self, seconds: float | None = None) -> None:
-        """Wait, for ever with ``None``; ends at once when the registry stops."""
+        """Wait, for ever with None, until the registry stops."""
         if self._stopping.wait(seconds):
             raise ConnectionOverError
 
@@ -156,7 +153,7 @@ class Connection:
 
 
 class Exchange:
-    """The right answer comes from :meth:`answer`; :meth:`send` sends that or a worse one; or use the bare wire."""
+    """One request and its answer: :meth:`answer` makes the right one, and :meth:`send` sends that or a wrong one."""
 
     def __init__(
         self, incoming: Incoming, route: Route, origin: str, connection: Connection, right: Callable[[Request], Answer]
@@ -168,17 +165,17 @@ class Exchange:
         self._incoming = incoming
         self._right = right
         self.is_over = incoming.is_last
-        #: How many requests have met the fault, this one included.
+        #: The number of requests that have met the fault, this one included.
         self.number = 0
-        #: Where hostile answers point; the origin of a fault's ``to``.
+        #: The origin that hostile answers point to; a fault's ``to`` sets it.
         self.elsewhere = "https://elsewhere.invalid"
 
     def answer(self) -> Answer:
-        """The right answer. It is made now, so what it changes is changed."""
+        """Make the right answer, with all its effects on the registry."""
         return self._right(self.request)
 
     def whole_answer(self) -> Answer:
-        """The right answer to the same request without its ``Range``."""
+        """Make the right answer to the same request without its ``Range``."""
         headers = {name: value for name, value in self.request.headers.items() if name != "range"}
         return self._right(replace(self.request, headers=headers))
 
@@ -189,7 +186,7 @@ class Exchange:
         self.wire.send_answer(answer, bodiless=self.request.method == "HEAD")
 
     def finish_request(self) -> None:
-        """Read what is left of the request: an answer that overtakes a body may be lost with the connection."""
+        """Read the rest of the request: an answer sent before the end of a body may get lost with the connection."""
         if not self._incoming.body.drained():
             self.is_over = True
 
@@ -207,7 +204,7 @@ _TLS_HANDSHAKE = 0x16
 
 
 class Server:
-    """Listens on loopback from its making until :meth:`stop`; ``serve`` is run in a thread for each connection."""
+    """A server on loopback that listens until :meth:`stop`, and runs ``serve`` in a thread for each connection."""
 
     def __init__(self, serve: Serve, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None) -> None:
         self._serve, self._tls = serve, tls
@@ -222,12 +219,12 @@ class Server:
 
     @property
     def authority(self) -> str:
-        """``host:port`` as addresses write it."""
+        """The host and port as in addresses."""
         host, port = self.address
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def stop(self) -> None:
-        """Ends every connection and every thread; a second call does nothing."""
+        """End every connection and thread; a second call does nothing."""
         if self._stopping.is_set():
             return
         self._stopping.set()
@@ -236,8 +233,8 @@ class Server:
         with self._lock:
             threads = list(self._open)
             for sock in self._open.values():
-                with contextlib.suppress(OSError):  # the other side was faster
-                    # Not SSLSocket's own: that one takes the session away under its thread.
+                with contextlib.suppress(OSError):  # the other side has closed it
+                    # Not SSLSocket.shutdown, which drops the TLS session while its thread uses it.
                     socket.socket.shutdown(sock, socket.SHUT_RDWR)
         for thread in threads:
             thread.join()
@@ -250,7 +247,7 @@ class Server:
             selector.register(self._woken, selectors.EVENT_READ)
             while not self._stopping.is_set():
                 if any(key.fileobj is self._listener for key, _ in selector.select()):
-                    with contextlib.suppress(OSError):  # gone before it was taken
+                    with contextlib.suppress(OSError):  # closed before it was accepted
                         self._begin(self._listener.accept()[0])
 
     def _begin(self, sock: socket.socket) -> None:
@@ -271,12 +268,12 @@ class Server:
                 self._open.pop(threading.current_thread())
 
     def _secured(self, sock: socket.socket) -> socket.socket | None:
-        """The socket to talk on; ``None`` (and closed) where the other side speaks something else."""
+        """Return the socket to use; close it and return None if the other side speaks another protocol."""
         try:
             if not _speaks_other_protocol(sock, tls=self._tls is not None):
                 return sock if self._tls is None else self._handshake(sock)
         except OSError:
-            pass  # it left before a word was said
+            pass  # it left without sending anything
         sock.close()
         return None
 
@@ -287,7 +284,7 @@ class Server:
         with self._lock:
             self._open[threading.current_thread()] = secured
         try:
-            if self._stopping.is_set():  # while wrap_socket worked, :meth:`stop` found but an empty socket to shut down
+            if self._stopping.is_set():  # :meth:`stop` cannot shut down a socket inside wrap_socket
                 raise ConnectionAbortedError
             secured.do_handshake()
             secured.settimeout(None)
@@ -307,7 +304,7 @@ class Server:
 
 
 def _speaks_other_protocol(sock: socket.socket, *, tls: bool) -> bool:
-    """Whether the first byte is TLS's on a plain port, or anything else on a TLS port. Says so if it is."""
+    """Return whether the first byte is TLS's on a plain port, or another one on a TLS port; answer so if it is."""
     first = sock.recv(1, socket.MSG_PEEK)
     if not first:
         return True
@@ -315,7 +312,7 @@ def _speaks_other_protocol(sock: socket.socket, *, tls: bool) -> bool:
         return False
     said = b"this port speaks TLS\n" if tls else b"this port does not speak TLS\n"
     sock.sendall(b"HTTP/1.0 400 Bad Request\r\nContent-Length: %d\r\n\r\n" % len(said) + said)
-    # What was sent is read away: closing over unread bytes resets, and a reset overtakes the answer.
+    # Reads what was sent: closing with unread bytes resets the connection, and the answer gets lost.
     sock.shutdown(socket.SHUT_WR)
     sock.settimeout(_FAREWELL_SECONDS)
     while sock.recv(_PIECE):
@@ -346,7 +343,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """What ``Registry(tls=…)`` takes, from a certificate and its key in PEM files."""
+    """Return the context for ``Registry(tls=…)``, from a certificate and its key in PEM files."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.load_cert_chain(certificate, key)

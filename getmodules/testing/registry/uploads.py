@@ -1,4 +1,4 @@
-"""Pushing blobs: at once, in two steps, in chunks, or by mounting them from another repository."""
+"""Requests that push blobs: at once, in two steps, in chunks, or by mounting them from another repository."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _CONTENT_RANGE = re.compile(r"(?:bytes[ =])?(\d{1,18})-(\d{1,18})(?:/(?:\d{1,18}
 
 
 def handle(call: Call) -> Answer:
+    """Answer a request about an upload."""
     method = call.request.method
     if not call.route.reference:
         if method == "POST":
@@ -26,10 +27,10 @@ def handle(call: Call) -> Answer:
         raise call.unsupported_method()
     with _session(call) as (repository, upload):
         if method == "GET":
-            return Answer(204, _where(call, call.route.reference, upload.length))
+            return Answer(204, _location_headers(call, call.route.reference, upload.length))
         if method == "PATCH":
             _receive(call, upload)
-            return Answer(202, _where(call, call.route.reference, upload.length))
+            return Answer(202, _location_headers(call, call.route.reference, upload.length))
         if method == "DELETE":
             _forget(repository, call.route.reference)
             return Answer(204)
@@ -52,14 +53,14 @@ def _start(call: Call) -> Answer:
     identifier = str(uuid.uuid4())
     with repository.lock:
         repository.uploads[identifier] = Upload(repository.contents.spool())
-    headers = _where(call, identifier, 0)
+    headers = _location_headers(call, identifier, 0)
     if call.behaviour.chunk_min_length is not None:
         headers += (("OCI-Chunk-Min-Length", str(call.behaviour.chunk_min_length)),)
     return Answer(202, headers)
 
 
 def _mount(call: Call, repository: Repository, digest: Digest) -> Answer | None:
-    """``None``: the blob is not to be had from elsewhere (or not by this client), so it is pushed."""
+    """Mount a blob; return None if it cannot be mounted, or not by this client, so that it must be pushed."""
     named = call.request.argument("from")
     source = call.store.find(checked_name(named)) if named is not None else None
     candidates = call.store.repositories() if named is None else [source] if source else []
@@ -88,7 +89,7 @@ def _at_once(call: Call, repository: Repository, digest: Digest) -> Answer:
 
 @contextmanager
 def _session(call: Call) -> Iterator[tuple[Repository, Upload]]:
-    """The upload that the address names, for one request at a time."""
+    """Lock the upload that the address names, for one request at a time."""
     identifier = call.route.reference
     repository = call.store.find(call.name)
     upload = repository.uploads.get(identifier) if repository else None
@@ -101,7 +102,7 @@ def _session(call: Call) -> Iterator[tuple[Repository, Upload]]:
 
 
 def _receive(call: Call, upload: Upload) -> None:
-    """A chunk, which must begin where the last one ended."""
+    """Append a chunk, which must begin at the end of the last one."""
     expected = _expected_length(call, upload)
     if upload.short_chunk and call.request.header("Content-Length") != "0":
         raise RefusalError(416, "BLOB_UPLOAD_INVALID", "only the last chunk may be shorter than OCI-Chunk-Min-Length")
@@ -129,7 +130,7 @@ def _expected_length(call: Call, upload: Upload) -> int | None:
             416,
             "BLOB_UPLOAD_INVALID",
             f"the next chunk begins at {upload.length}",
-            headers=_where(call, call.route.reference, upload.length),
+            headers=_location_headers(call, call.route.reference, upload.length),
         )
     return end - start + 1
 
@@ -173,7 +174,7 @@ def _forget(repository: Repository, identifier: str) -> None:
 # --------------------------------------------------------------------------------------------- answers
 
 
-def _where(call: Call, identifier: str, length: int) -> tuple[tuple[str, str], ...]:
+def _location_headers(call: Call, identifier: str, length: int) -> tuple[tuple[str, str], ...]:
     return (
         ("Location", f"/v2/{call.name}/blobs/uploads/{identifier}"),
         ("Range", f"0-{max(length - 1, 0)}"),

@@ -1,6 +1,4 @@
-"""Refusals as the distribution specification words them: a status, a code, and a JSON body.
-
-What goes over the wire: a request as it came in, an answer as it will go out.
+"""Requests as they came in, answers as they will go out, and refusals with the specification's codes.
 
 An :class:`Answer` is a value. Nothing of it is sent before a fault has had the chance to make it wrong.
 """
@@ -24,7 +22,7 @@ BODILESS = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 
 @valueclass(kw_only=False)
 class Body:
-    """Bytes of a known length, made anew each time they are sent."""
+    """A body of known length, whose bytes are made anew each time they are sent."""
 
     length: int
     pieces: Callable[[], Iterator[bytes | memoryview]]
@@ -55,6 +53,8 @@ EMPTY = Body.of(b"")
 
 @valueclass(kw_only=False)
 class Answer:
+    """The answer to a request."""
+
     status: int
     headers: tuple[tuple[str, str], ...] = ()
     body: Body = EMPTY
@@ -68,7 +68,7 @@ class Answer:
         return next((value for key, value in self.headers if key.lower() == name.lower()), None)
 
     def with_header(self, name: str, value: str | None) -> Self:
-        """The same answer with this one value for a header; ``None`` takes the header away."""
+        """Return the answer with this one value for a header, or without the header for None."""
         kept = tuple(pair for pair in self.headers if pair[0].lower() != name.lower())
         return replace(self, headers=kept if value is None else (*kept, (name, value)))
 
@@ -76,7 +76,7 @@ class Answer:
         return replace(self, body=Body.of(data))
 
     def head(self) -> bytes:
-        """Status line and headers. The length is the body's, unless the headers say another one."""
+        """Return status line and headers. The length is the body's, unless the headers have another one."""
         try:
             phrase = HTTPStatus(self.status).phrase
         except ValueError:
@@ -96,7 +96,7 @@ class RequestBody(Protocol):
 
 @valueclass(kw_only=False)
 class Request:
-    """One request. What tests look at afterwards is the same value; its body has been read by then."""
+    """One request. Tests get the same value afterwards; its body has been read by then."""
 
     method: str
     target: str
@@ -116,11 +116,11 @@ class Request:
         return self.headers.get(name.lower())
 
     def argument(self, name: str) -> str | None:
-        """The first value of a query argument."""
+        """Return the first value of a query argument, or None."""
         return next(iter(self.query.get(name, ())), None)
 
     def read_all(self, limit: int) -> bytes | None:
-        """The whole body; ``None`` where it is longer than ``limit``."""
+        """Return the whole body, or None if it is longer than ``limit``."""
         data = bytearray()
         while piece := self.body.read(PIECE):
             data += piece
@@ -131,7 +131,7 @@ class Request:
 
 @final
 class RefusalError(Exception):
-    """Raised by whoever finds that a request cannot be served; becomes an answer in one place."""
+    """A request cannot be served. One place turns this into an answer."""
 
     def __init__(
         self, status: int, code: str, message: str, *, detail: object = None, headers: tuple[tuple[str, str], ...] = ()

@@ -1,4 +1,4 @@
-"""The installed plugin, used the way a user does; what is not in its source comes from getmodules."""
+"""The installed plugin as users have it; what is not in its source comes from getmodules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from getmodules import Client, GetModulesError, Limits, Progress
 
 @pytest.fixture
 def client() -> Client:
-    """A client that sees this plugin and no other, whatever is installed here."""
+    """Return a client that has only this plugin, whatever is installed here."""
     return Client(environ={"GETMODULES_PLUGINS": "getmodules-example"})
 
 
@@ -25,7 +25,7 @@ def _files(directory: Path) -> dict[str, bytes]:
 
 
 def _refused(tmp_path: Path, client: Client, source: str, **more: object) -> GetModulesError:
-    """The error, after a look that nothing was left behind."""
+    """Return the error, after checking that nothing was left behind."""
     with pytest.raises(GetModulesError) as caught:
         client.get(source, tmp_path / "dest", **more)  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
@@ -149,7 +149,7 @@ def test_errors(tmp_path: Path, client: Client, source: str, code: str) -> None:
 
 
 def test_the_objects_work_alone(tmp_path: Path) -> None:
-    """For quick tests of a plugin: hand the module itself to a client."""
+    """Pass the module itself to a client, for quick tests of a plugin."""
     import getmodules_example
 
     client = Client(environ={"GETMODULES_PLUGINS": ""}, plugins=[getmodules_example])

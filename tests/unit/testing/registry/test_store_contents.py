@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from getmodules.testing.registry.store import Contents, LayoutContents, MemoryContents, add, read, spool_digest
+from getmodules.testing.registry.store import (
+    Contents,
+    LayoutContents,
+    MemoryContents,
+    add_bytes,
+    read_bytes,
+    spool_digest,
+)
 from getmodules.util.digest import Digest
 
 DATA = b"some bytes" * 1000
@@ -24,9 +31,9 @@ def files(directory: Path) -> list[str]:
 
 def test_what_is_kept_is_found_and_what_is_removed_is_not(contents: Contents) -> None:
     assert contents.size(DIGEST) is None
-    add(contents, DATA, DIGEST)
+    add_bytes(contents, DATA, DIGEST)
     assert contents.size(DIGEST) == len(DATA)
-    assert read(contents, DIGEST) == DATA
+    assert read_bytes(contents, DIGEST) == DATA
     assert contents.body(DIGEST, 3, 9).read() == DATA[3:9]
     contents.remove(DIGEST)
     contents.remove(DIGEST)
@@ -43,16 +50,16 @@ def test_a_spool_is_hashed_from_its_beginning(contents: Contents, algorithm: str
 
 @pytest.mark.parametrize("other", [MemoryContents, LayoutContents])
 def test_bytes_are_shared(contents: Contents, other: type, tmp_path: Path) -> None:
-    add(contents, DATA, DIGEST)
+    add_bytes(contents, DATA, DIGEST)
     target: Contents = MemoryContents() if other is MemoryContents else LayoutContents(tmp_path / "two")
     contents.share(DIGEST, target)
     contents.remove(DIGEST)
-    assert read(target, DIGEST) == DATA
+    assert read_bytes(target, DIGEST) == DATA
 
 
 def test_a_layout_has_its_blobs_where_the_specification_says(tmp_path: Path) -> None:
     contents = LayoutContents(tmp_path)
-    add(contents, DATA, DIGEST)
+    add_bytes(contents, DATA, DIGEST)
     assert files(tmp_path) == [f"blobs/sha256/{DIGEST.hex}"]
     assert (tmp_path / "blobs/sha256" / DIGEST.hex).stat().st_mode & 0o777 == 0o644
 
