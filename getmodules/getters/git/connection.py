@@ -181,7 +181,7 @@ def _ssh_command(remote: Remote, git: Git, directory: Path, key: Path | None) ->
     """Return the user's ssh command with our options right behind the program: of each, ssh takes the first."""
     own = git.context.environ.get("GIT_SSH_COMMAND", "").strip()
     # This matters for an https address, too, since ``insteadOf`` may lead to ssh.
-    own = own or (_configured(git, directory) if leads_to_ssh(remote, git, directory) else "") or "ssh"
+    own = own or (_configured_ssh(git, directory) if leads_to_ssh(remote, git, directory) else "") or "ssh"
     if os.path.basename(own.split()[0]).lower().removesuffix(".exe") in ("plink", "tortoiseplink"):
         return f"{own} -batch"
     options = [*_SSH_OPTIONS]
@@ -192,7 +192,7 @@ def _ssh_command(remote: Remote, git: Git, directory: Path, key: Path | None) ->
     return f"{own[:end]} {shlex.join(options)}{own[end:]}"
 
 
-def _configured(git: Git, directory: Path) -> str:
+def _configured_ssh(git: Git, directory: Path) -> str:
     done = git.run(["config", "--get", "core.sshCommand"], environment(git.context.environ, directory))
     return os.fsdecode(done.output).strip()
 
@@ -270,14 +270,14 @@ def login_for(remote: Remote, context: Context, *, is_typed: bool = True) -> Git
     user = unquote(user)
     found_in = "the address" if is_typed else "git's configuration"
     if colon and is_typed:
-        return _given(remote, user, unquote(password), found_in)
+        return _login_with(remote, user, unquote(password), found_in)
     overheard = is_overheard(remote.origin, context.home)
     found = None if overheard else context.credentials(remote.origin, remote.url.path)
     if found is not None and not found.identity:
         name = (user if is_typed else "") or _user_of(found, remote)
-        return _given(remote, name, found.secret.reveal(), found.found_in)
+        return _login_with(remote, name, found.secret.reveal(), found.found_in)
     if colon:
-        return _given(remote, user, unquote(password), found_in)
+        return _login_with(remote, user, unquote(password), found_in)
     if overheard:
         # The user's own helpers are switched off as well, since some answer for any host.
         return GitLogin(((f"credential.{_base(remote)}.helper", ""),))
@@ -286,10 +286,10 @@ def login_for(remote: Remote, context: Context, *, is_typed: bool = True) -> Git
     # The user name may be a token, which needs no password. The user's own helpers are asked for a password first; the
     # login without one is a second run, so that they do not store the token as a login that worked.
     base = _base(remote)
-    return GitLogin(((f"credential.{base}.username", user),), otherwise=_given(remote, user, "", found_in))
+    return GitLogin(((f"credential.{base}.username", user),), otherwise=_login_with(remote, user, "", found_in))
 
 
-def _given(remote: Remote, user: str, password: str, found_in: str) -> GitLogin:
+def _login_with(remote: Remote, user: str, password: str, found_in: str) -> GitLogin:
     secret = Secret(password)
     if any(character in user + password for character in "\r\n\0"):
         raise AuthenticationError(f"the credential from {found_in} has a line break in it", hint="is it one token?")
@@ -329,10 +329,10 @@ def was_redirected(said: str) -> bool:
 
 def redirect_target(remote: Remote, authorization: str | None, context: Context) -> Remote | None:
     """Return the remote that ``remote`` redirects to; ``None`` if there is no redirect, or only after a login."""
-    return context.once(("git redirect", remote), partial(_follow, remote, authorization, context))
+    return context.once(("git redirect", remote), partial(_request_redirect_target, remote, authorization, context))
 
 
-def _follow(remote: Remote, authorization: str | None, context: Context) -> Remote | None:
+def _request_redirect_target(remote: Remote, authorization: str | None, context: Context) -> Remote | None:
     from getmodules.api.http import Authorization, Call
 
     url = remote.location.rstrip("/") + _QUESTION

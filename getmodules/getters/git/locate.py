@@ -60,7 +60,7 @@ def locate(remote: Remote, ref: str | None, context: Context) -> Located:
     short = short_commit(ref)
     if short is None or len(short) > refs.id_length:
         raise refs.missing(ref)
-    found_id = context.once(("git commit", remote, short), lambda: _complete(remote, short, refs, Git(context)))
+    found_id = context.once(("git commit", remote, short), lambda: _complete_id(remote, short, refs, Git(context)))
     if found_id is None:
         raise refs.missing(ref)
     return Located(found_id, refs.name_of(found_id))
@@ -68,10 +68,10 @@ def locate(remote: Remote, ref: str | None, context: Context) -> Located:
 
 def refs_of(remote: Remote, context: Context) -> Refs:
     """Return all refs of a repository, which are requested once in an operation."""
-    return context.once(("git refs", remote), lambda: _list(remote, Git(context)))
+    return context.once(("git refs", remote), lambda: _list_refs(remote, Git(context)))
 
 
-def _list(remote: Remote, git: Git) -> Refs:
+def _list_refs(remote: Remote, git: Git) -> Refs:
     with _lookup_directory(remote, git.context) as directory, connected(remote, git, directory) as connection:
         asked = ["ls-remote", "--symref", "--end-of-options", REMOTE]
         done = connection.run(git, asked, directory, _ALL_AT_ONCE, limits=connection.process_limits())
@@ -111,7 +111,7 @@ def _lookup_directory(remote: Remote, context: Context) -> Iterator[Path]:
         yield directory
 
 
-def _complete(remote: Remote, short: str, refs: Refs, git: Git) -> str | None:
+def _complete_id(remote: Remote, short: str, refs: Refs, git: Git) -> str | None:
     """Return the only commit whose id begins with ``short``. That needs all commits of the repository."""
     context = git.context
     with context.workshop(workshop_key(remote)) as directory, connected(remote, git, directory) as connection:

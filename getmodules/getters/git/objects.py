@@ -69,7 +69,7 @@ class Objects:
 
     def kind_of(self, object_id: str) -> tuple[str, bytes]:
         """Return the kind of an object, :data:`MISSING` if there is none, and the bytes of a commit or a tag."""
-        batch = self._running()
+        batch = self._small_batch()
         batch.ask([object_id])
         header = batch.answer(object_id)
         if header.kind == MISSING:
@@ -82,15 +82,15 @@ class Objects:
 
     def trees(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """Yield the bytes of all trees ``ids``, in their order."""
-        batch = self._running()
-        for each in self._asked(batch, ids):
+        batch = self._small_batch()
+        for each in self._request_ahead(batch, ids):
             yield each, batch.whole(self._expected(batch.answer(each), "tree"))
 
     def blobs(self, ids: Sequence[str]) -> Iterator[ObjectStream]:
         """Yield the content of each file. The unread rest of one is skipped."""
         if len(ids) < _MANY:
-            batch = self._running()
-            yield from self._contents(batch, self._asked(batch, ids))
+            batch = self._small_batch()
+            yield from self._contents(batch, self._request_ahead(batch, ids))
             return
         self._bulk = batch = Batch(self._store, self._git, many=True)
         try:
@@ -99,7 +99,7 @@ class Objects:
         finally:
             batch.close()
 
-    def _asked(self, batch: Batch, ids: Iterable[str]) -> Iterator[str]:
+    def _request_ahead(self, batch: Batch, ids: Iterable[str]) -> Iterator[str]:
         """Yield ``ids``, and request them some way ahead, so that git does not wait for us."""
         source = iter(ids)
         asked: deque[str] = deque()
@@ -144,7 +144,7 @@ class Objects:
             raise CorruptArchiveError("git cannot tell what it has of the repository")
         return lacking
 
-    def _running(self) -> Batch:
+    def _small_batch(self) -> Batch:
         if self._batch is None:
             self._batch = Batch(self._store, self._git)
         return self._batch

@@ -92,10 +92,10 @@ class Git:
         git = runner()
         # A Windows process gets its group from GitPython.
         apart = {} if sys.platform == "win32" else {"start_new_session": True}
-        command = [*_without(environ), self.program, *arguments]
+        command = [*_unset_prefix(environ), self.program, *arguments]
         try:
             running = git().execute(
-                command, istream=subprocess.PIPE if talks else None, as_process=True, env=_full(environ), **apart
+                command, istream=subprocess.PIPE if talks else None, as_process=True, env=_with_empty(environ), **apart
             )
         except Exception as error:
             raise FetchError(f"git cannot be run: {printable(str(error), 300)}", part="unreadable") from error
@@ -115,7 +115,7 @@ class Git:
             )
 
 
-def _without(environ: Mapping[str, str]) -> list[str]:
+def _unset_prefix(environ: Mapping[str, str]) -> list[str]:
     """Return a command prefix that removes the variables of this process that GitPython would pass on.
 
     GitPython starts from ``os.environ`` and can only add to it, and git fails when some of its variables are empty.
@@ -125,7 +125,7 @@ def _without(environ: Mapping[str, str]) -> list[str]:
     return ["/usr/bin/env", *(part for name in surplus for part in ("-u", name))] if surplus else []
 
 
-def _full(environ: Mapping[str, str]) -> dict[str, str]:
+def _with_empty(environ: Mapping[str, str]) -> dict[str, str]:
     # Without env(1), an empty variable is the nearest to none.
     return {**dict.fromkeys(os.environ, ""), **environ} if sys.platform == "win32" else dict(environ)
 

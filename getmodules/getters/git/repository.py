@@ -69,10 +69,10 @@ class RepositoryPackage:
     def open(self) -> None:
         """Fetch what is missing and read all trees. The files' contents are not read yet."""
         try:
-            self._enter()
+            self._enter_workshop()
         except InstallError as error:
             # If the cache's disk is full, the next workshop is beside the destination.
-            if error.part != "no-space" or not self._enter(but_not=self._directory):
+            if error.part != "no-space" or not self._enter_workshop(but_not=self._directory):
                 raise
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class RepositoryPackage:
             except CorruptArchiveError:
                 if self._is_fresh:
                     raise
-                self._renew()
+                self._fetch_again()
 
     def tools_for(self, link: RepositoryEntry, remote: Remote) -> Tools:
         """Return the tools for a submodule, which must not be in a more private network than this repository."""
@@ -116,7 +116,7 @@ class RepositoryPackage:
 
     # --------------------------------------------------------------------------------------------- opening
 
-    def _enter(self, *, but_not: Path | None = None) -> bool:
+    def _enter_workshop(self, *, but_not: Path | None = None) -> bool:
         """Enter the workshop and open a store. Do nothing and return ``False`` if the workshop is ``but_not``."""
         with ExitStack() as held:
             self._directory = held.enter_context(self._tools.git.context.workshop(workshop_key(self.remote)))
@@ -147,31 +147,31 @@ class RepositoryPackage:
             (Extent.TIP, Extent.HISTORY) if self.selection.is_everything else (Extent.TIP, Extent.HISTORY, Extent.LEAN)
         )
         for kind in kinds:
-            store = self._a_store(kind)
+            store = self._store_for(kind)
             if store.path.is_dir():
                 store.prepare()
                 yield store
 
-    def _renew(self) -> None:
+    def _fetch_again(self) -> None:
         self._release()
         self.store.wipe()
         self._fetch()
 
     def _fetch(self) -> None:
         self._is_fresh = True
-        store = self._a_store(Extent.TIP if self.selection.is_everything else Extent.LEAN)
+        store = self._store_for(Extent.TIP if self.selection.is_everything else Extent.LEAN)
         store.prepare()
         git, context = self._tools.git, self._tools.git.context
         with connected(self.remote, git, self._directory) as connection:
             fetcher = Fetcher(git, connection, self._tools.budget)
-            if not self._renewing(store, lambda: fetcher.by_commit(store, self.wanted)):
-                store = full = self._a_store(Extent.HISTORY)
+            if not self._retry_in_empty_store(store, lambda: fetcher.by_commit(store, self.wanted)):
+                store = full = self._store_for(Extent.HISTORY)
                 store.prepare()
-                self._renewing(full, lambda: fetcher.history(full, self.wanted))
+                self._retry_in_empty_store(full, lambda: fetcher.history(full, self.wanted))
                 context.notice("the server gives no single commits, so the whole history was fetched")
         self._read_from(store)
 
-    def _renewing(self, store: Store, fetch: Callable[[], T]) -> T:
+    def _retry_in_empty_store(self, store: Store, fetch: Callable[[], T]) -> T:
         """Call ``fetch``; if it fails in a store that was not empty, empty the store and call it again."""
         self._was_empty = store.bytes() == 0
         try:
@@ -202,33 +202,33 @@ class RepositoryPackage:
             self._complete_files(store, objects)
 
     def _complete_files(self, store: Store, objects: Objects) -> None:
-        lacking = self._lacking(objects)
+        lacking = self._missing_files(objects)
         if not lacking:
             return
         git = self._tools.git
         with connected(self.remote, git, self._directory) as connection:
             fetcher = Fetcher(git, connection, self._tools.budget)
             if not fetcher.blobs(store, lacking):
-                whole = self._a_store(Extent.TIP)
+                whole = self._store_for(Extent.TIP)
                 whole.prepare()
                 if fetcher.by_commit(whole, self.wanted):
                     self._release()
                     self._store, self._objects = whole, Objects(whole, git)
 
-    def _lacking(self, objects: Objects) -> list[str]:
-        needed = list(dict.fromkeys(self._needed()))
+    def _missing_files(self, objects: Objects) -> list[str]:
+        needed = list(dict.fromkeys(self._needed_files()))
         # The server filtered either every file of a new store or none: one file tells for all, without a process.
         if needed and self._was_empty and objects.kind_of(needed[0])[0] == MISSING:
             return needed
         return objects.absent(needed)
 
-    def _needed(self) -> Iterator[str]:
+    def _needed_files(self) -> Iterator[str]:
         needs_modules = self._tools.with_submodules and bool(self.gitlinks())
         for entry in self.entries:
             if entry.mode in _CONTENT and (entry.wanted or (needs_modules and entry.path == GITMODULES)):
                 yield entry.id
 
-    def _a_store(self, kind: Extent) -> Store:
+    def _store_for(self, kind: Extent) -> Store:
         return Store(self._directory, kind, len(self.wanted.commit))
 
     def _release(self) -> None:

@@ -32,7 +32,7 @@ def rewritten(remote: Remote, git: Git, directory: Path) -> str:
     """
     if _has_login(remote):
         return remote.location
-    return git.context.once(("git rewritten", remote), lambda: _ask(remote, git, directory))
+    return git.context.once(("git rewritten", remote), lambda: _ask_git(remote, git, directory))
 
 
 def with_own_login(remote: Remote, git: Git, directory: Path) -> Remote:
@@ -71,7 +71,7 @@ def remote_url_settings(remote: Remote) -> tuple[tuple[str, str], ...]:
     return (name, _ALIAS), (f"url.{remote.location}.insteadOf", _ALIAS)
 
 
-def _files(environ: Mapping[str, str], program: str) -> Iterator[str]:
+def _configuration_files(environ: Mapping[str, str], program: str) -> Iterator[str]:
     """Yield the configuration files of the user and of the system, the only ones with rules."""
     home = environ.get("HOME") or environ.get("USERPROFILE") or ""
     yield os.path.join(environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git", "config")
@@ -87,8 +87,8 @@ def _has_rules(path: str) -> bool:
     return False
 
 
-def _ask(remote: Remote, git: Git, directory: Path) -> str:
-    if not any(map(_has_rules, _files(git.context.environ, git.program))):
+def _ask_git(remote: Remote, git: Git, directory: Path) -> str:
+    if not any(map(_has_rules, _configuration_files(git.context.environ, git.program))):
         return remote.location
     environ = environment(git.context.environ, directory, settings=remote_url_settings(remote))
     done = git.run(["ls-remote", "--get-url", REMOTE], environ)

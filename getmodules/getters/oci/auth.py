@@ -140,12 +140,12 @@ class Tokens:
         with slot.locked(context):
             token = slot.token
             if token is None or not token.is_fresh or _says_the_same(refused, _bearer(token)):
-                token = slot.token = self._ask(received, registry, scopes, credential, context)
+                token = slot.token = self._request_token(received, registry, scopes, credential, context)
         return replace(_grant(registry, _bearer(token)), anonymous=credential is None)
 
     # ------------------------------------------------------------------------------------------ the token service
 
-    def _ask(
+    def _request_token(
         self,
         received: _ReceivedChallenge,
         registry: Origin,

@@ -221,7 +221,7 @@ class CredentialHelper:
     def _failure(self, verb: str, answer: HelperAnswer, secrets: Iterable[str]) -> AuthenticationError:
         # By the protocol, errors are on standard output. An object there is an answer, which must not be shown.
         said = b"" if answer.output.lstrip().startswith(b"{") else answer.output
-        reason = printable(_without(secrets, b"\n".join((said, answer.complaint)).decode("utf-8", "replace")))
+        reason = printable(_mask_secrets(secrets, b"\n".join((said, answer.complaint)).decode("utf-8", "replace")))
         return AuthenticationError(
             f"{self.program} {verb} failed with code {answer.code}: {reason or 'it does not say why'}",
             hint=f"{self._asked_for_by} asks for that helper",
@@ -241,7 +241,7 @@ def _secrets_in(output: bytes) -> tuple[str, ...]:
         return ()
 
 
-def _without(secrets: Iterable[str], text: str) -> str:
+def _mask_secrets(secrets: Iterable[str], text: str) -> str:
     """Return ``text`` as one line, without the secrets in any encoding that a program may use."""
     for secret in filter(None, secrets):
         encoded = base64.b64encode(secret.encode()).decode()

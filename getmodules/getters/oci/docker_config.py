@@ -410,18 +410,18 @@ def credential_of(entry: Any, what: str, found_in: str) -> Credential | None:
 
 def _credential_of(entry: Mapping[str, Any], what: str, found_in: str) -> Credential | None:
     if token := optional(entry, "registrytoken", string, what):
-        return Credential(secret=Secret(_token(token, what)), found_in=found_in)
+        return Credential(secret=Secret(_checked_token(token, what)), found_in=found_in)
     username = optional(entry, "username", string, what) or ""
     password = optional(entry, "password", string, what) or ""
     if auth := optional(entry, "auth", string, what):
-        username, password = _decoded(auth, what)
+        username, password = _decode_auth(auth, what)
     if token := optional(entry, "identitytoken", string, what):
         # The user name beside it is left out, so that the two are never sent as a pair by Basic.
-        return Credential(secret=Secret(_token(token, what)), identity=True, found_in=found_in)
+        return Credential(secret=Secret(_checked_token(token, what)), identity=True, found_in=found_in)
     return Credential(secret=Secret(password), username=username, found_in=found_in) if password else None
 
 
-def _decoded(auth: str, what: str) -> tuple[str, str]:
+def _decode_auth(auth: str, what: str) -> tuple[str, str]:
     """Split ``user:password`` at the first colon; some programs pad the password with NUL."""
     problem = "is not base64"
     try:
@@ -438,7 +438,7 @@ def _decoded(auth: str, what: str) -> tuple[str, str]:
     raise StrictJsonError(f"{what}: 'auth' {problem}")
 
 
-def _token(token: str, what: str) -> str:
+def _checked_token(token: str, what: str) -> str:
     """Return ``token`` if it is visible ASCII: it is sent in a header or a form, where nothing else belongs."""
     token = token.strip()
     if not token.isascii() or not token.isprintable() or " " in token:

@@ -58,11 +58,11 @@ class DockerLogin:
         check_login(username, secret, identity=identity)
         helper = self._helper(host)
         if helper is None:
-            rewrite(self._file, _setting(host, _entry(username, secret, identity)), private=True)
+            rewrite(self._file, _set_entry(host, _entry(username, secret, identity)), private=True)
             return self._file.shown
         helper.store(names_in_helpers(host)[0], Login(TOKEN_USER if identity else username, secret))
         # Docker writes an empty entry for a login in its helper; it also replaces one that was there in clear text.
-        rewrite(self._file, _setting(host, {}), private=True)
+        rewrite(self._file, _set_entry(host, {}), private=True)
         return f"{helper.program}, as {self._file.shown} says"
 
     def erase(self, registry: str) -> tuple[str, ...]:
@@ -70,7 +70,7 @@ class DockerLogin:
         host = _checked_host(registry)
         helper = self._helper(host)
         places = []
-        if rewrite(self._file, _removing(host)):
+        if rewrite(self._file, _remove_entries(host)):
             places.append(self._file.shown)
         if helper is not None and helper.erase(names_in_helpers(host)):
             places.append(f"{helper.program}, as {self._file.shown} says")
@@ -120,7 +120,7 @@ def _entry(username: str, secret: Secret, identity: bool) -> dict[str, str]:
     return {"auth": base64.b64encode(f"{username}:{secret.reveal()}".encode()).decode()}
 
 
-def _setting(host: str, entry: dict[str, str]) -> Change:
+def _set_entry(host: str, entry: dict[str, str]) -> Change:
     key = key_to_write(host)
 
     def change(document: dict[str, Any]) -> bool:
@@ -137,7 +137,7 @@ def _setting(host: str, entry: dict[str, str]) -> Change:
     return change
 
 
-def _removing(host: str) -> Change:
+def _remove_entries(host: str) -> Change:
     def change(document: dict[str, Any]) -> bool:
         auths = _auths(document)
         names = _spellings(auths, host)

@@ -43,7 +43,7 @@ def inspect(package: PackageAddress, repository: Repository, context: Context) -
         digest=str(digest),
         media_type=manifest.media_type,
         manifest=document,
-        referrers=_Referrers(repository, context).of(digest, 1),
+        referrers=_Referrers(repository, context).tree(digest, 1),
     )
 
 
@@ -55,11 +55,11 @@ class _Referrers:
         self._context = context
         self._seen: set[Digest] = set()
 
-    def of(self, subject: Digest, depth: int) -> tuple[Referrer, ...]:
+    def tree(self, subject: Digest, depth: int) -> tuple[Referrer, ...]:
         # Digests cannot form a circle, but an unverified list can claim one.
         self._seen.add(subject)
         found = []
-        for listed in self._listed(subject):
+        for listed in self._list(subject):
             self._context.checkpoint()
             if listed.digest in self._seen:
                 continue
@@ -67,12 +67,12 @@ class _Referrers:
                 self._context.notice(f"there are more than {MAX_REFERRERS} referrers; the rest is not shown")
                 break
             self._seen.add(listed.digest)
-            manifest = self._open(listed, subject)
+            manifest = self._read(listed, subject)
             if manifest is not None:
                 found.append(self._referrer(listed, manifest, depth))
         return tuple(found)
 
-    def _listed(self, subject: Digest) -> tuple[Descriptor, ...]:
+    def _list(self, subject: Digest) -> tuple[Descriptor, ...]:
         """Return the listed referrers. The list may be forbidden, even if the manifest can be read."""
         try:
             return self._repository.referrers(subject, self._context)
@@ -80,7 +80,7 @@ class _Referrers:
             self._context.notice(f"what refers to {subject} could not be read: {error.message}")
             return ()
 
-    def _open(self, listed: Descriptor, subject: Digest) -> RawManifest | None:
+    def _read(self, listed: Descriptor, subject: Digest) -> RawManifest | None:
         try:
             manifest, _ = judged_manifest(self._repository, "", listed.digest, self._context)
         except NotFoundError:
@@ -94,7 +94,7 @@ class _Referrers:
     def _referrer(self, listed: Descriptor, manifest: RawManifest, depth: int) -> Referrer:
         below: tuple[Referrer, ...] = ()
         if depth < MAX_DEPTH:
-            below = self.of(listed.digest, depth + 1)
+            below = self.tree(listed.digest, depth + 1)
         return Referrer(
             digest=str(listed.digest),
             artifact_type=artifact.artifact_type(manifest),

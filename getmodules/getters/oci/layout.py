@@ -77,11 +77,11 @@ class Layout:
             raise NotFoundError(
                 f"the layout {self._shown!r} has no tag {printable(reference)!r}", hint=_known_tags(index)
             )
-        return self._listed(found, context)
+        return self._read_listed(found, context)
 
     def blob(self, descriptor: Descriptor, context: Context) -> Iterable[bytes]:
         """Yield the blob's bytes. The file is opened when the first piece is read; the consumer checks the digest."""
-        with self._described(descriptor, context) as part:
+        with self._open_blob(descriptor, context) as part:
             yield from part.pieces()
 
     def tags(self, context: Context) -> Iterator[str]:
@@ -102,7 +102,7 @@ class Layout:
                         found[entry.digest] = entry
         fallback = index.tagged(referrers_tag(digest))
         if fallback is not None and fallback.media_type == OCI_INDEX:
-            for each in artifact.index_entries(self._listed(fallback, context)):
+            for each in artifact.index_entries(self._read_listed(fallback, context)):
                 found.setdefault(each.digest, each)
         return tuple(found.values())
 
@@ -111,8 +111,8 @@ class Layout:
         found = self._index(context).tagged(tag)
         return None if found is None else found.digest
 
-    def _listed(self, entry: Descriptor, context: Context) -> RawManifest:
-        with self._described(entry, context) as part:
+    def _read_listed(self, entry: Descriptor, context: Context) -> RawManifest:
+        with self._open_blob(entry, context) as part:
             body = part.read(MANIFEST_BYTES)
         manifest = RawManifest(media_type=entry.media_type, body=body)
         if manifest.digest(entry.digest.algorithm) != entry.digest:
@@ -123,9 +123,9 @@ class Layout:
         return manifest
 
     @contextmanager
-    def _described(self, descriptor: Descriptor, context: Context) -> Iterator[LayoutFile]:
+    def _open_blob(self, descriptor: Descriptor, context: Context) -> Iterator[LayoutFile]:
         """Open the blob's file; raise if it does not exist or has another size."""
-        part = self._opened(context).open(blob_name(descriptor.digest))
+        part = self._checked_files(context).open(blob_name(descriptor.digest))
         if part is None:
             raise self._incomplete(descriptor.digest)
         with part:
@@ -136,7 +136,7 @@ class Layout:
     def _manifest_of(self, digest: Digest, index: LayoutIndex, context: Context) -> RawManifest:
         listed = index.of_digest(digest)
         if listed is not None:
-            return self._listed(listed, context)
+            return self._read_listed(listed, context)
         # It may be listed in another index, or have been listed when it was pinned. Its digest is checked later.
         body = self._body(digest, context)
         if body is None:
@@ -144,10 +144,10 @@ class Layout:
                 f"the layout {self._shown!r} has no manifest {digest}",
                 hint="getmodules tags lists what it has; was something newer pushed under its tag?",
             )
-        return RawManifest(media_type=_own_type(body), body=body)
+        return RawManifest(media_type=_media_type_of(body), body=body)
 
     def _body(self, digest: Digest, context: Context) -> bytes | None:
-        part = self._opened(context).open(blob_name(digest))
+        part = self._checked_files(context).open(blob_name(digest))
         if part is None:
             return None
         with part:
@@ -160,7 +160,7 @@ class Layout:
         import hashlib
 
         try:
-            part = self._opened(context).open(blob_name(digest))
+            part = self._checked_files(context).open(blob_name(digest))
         except NotFoundError:
             return False
         if part is None:
@@ -187,20 +187,20 @@ class Layout:
 
     def _writer(self, context: Context) -> LayoutWriter:
         with suppress(NotFoundError):  # then it is created; anything else there is checked as for reading
-            self._opened(context)
+            self._checked_files(context)
         return LayoutWriter(self._path)
 
     # ---------------------------------------------------------------------------------------- the layout
 
-    def _opened(self, context: Context) -> LayoutFiles:
+    def _checked_files(self, context: Context) -> LayoutFiles:
         """Return the files, after checking that they are those of a layout."""
         if self._files is None:
-            files = self._found(context)
+            files = self._open_files(context)
             self._check_mark(files)
             self._files = files
         return self._files
 
-    def _found(self, context: Context) -> LayoutFiles:
+    def _open_files(self, context: Context) -> LayoutFiles:
         try:
             # One call of stat only: another process may create the layout at any time.
             if not stat.S_ISDIR(self._path.stat().st_mode):
@@ -235,7 +235,7 @@ class Layout:
             )
 
     def _index(self, context: Context) -> LayoutIndex:
-        part = self._opened(context).open(INDEX)
+        part = self._checked_files(context).open(INDEX)
         if part is None:
             raise UnsupportedContentError(
                 f"{self._shown!r} is no OCI image layout: it has no file {INDEX!r}",
@@ -262,7 +262,7 @@ def _wrong_size(descriptor: Descriptor, size: int) -> DigestMismatchError:
     )
 
 
-def _own_type(body: bytes) -> str:
+def _media_type_of(body: bytes) -> str:
     """Return the media type in a manifest; umoci leaves it out, and then its keys tell."""
     try:
         document = mapping(loads(body, "the manifest", MANIFEST_BYTES), "the manifest")

@@ -96,7 +96,7 @@ class CredentialCheck:
 
 def parse_registry(text: str) -> str:
     """Return ``host[:port]``. Users paste addresses, so a scheme is accepted."""
-    registry, repository = _split(text)
+    registry, repository = _split_registry(text)
     if repository:
         raise ConfigError(f"{quoted(text)} is more than the name of a registry", hint=f"write {registry}")
     return registry
@@ -104,13 +104,13 @@ def parse_registry(text: str) -> str:
 
 def parse_place(text: str) -> tuple[str, str]:
     """Return the registry and the repository of ``HOST[/REPOSITORY]``; the repository may be empty."""
-    registry, repository = _split(text)
+    registry, repository = _split_registry(text)
     if repository:
         check_repository(registry, repository)
     return registry, repository
 
 
-def _split(text: str) -> tuple[str, str]:
+def _split_registry(text: str) -> tuple[str, str]:
     rest = text
     for scheme in _SCHEMES:
         if rest.lower().startswith(scheme):
@@ -144,13 +144,13 @@ def log_in(
     check_login(username, secret)
     login = DockerLogin(environ)
     with open_context(registry) as context:
-        origin, checked = _prove(registry, username, secret, context)
+        origin, checked = _try_login(registry, username, secret, context)
         stored_in = login.store(registry_name(origin), username=username, secret=secret)
         found = Registries().find_credential(origin, "", context)
     place = f"{login_file(environ).shown}, "
     return LoggedIn(
         registry=canonical_host(registry_name(origin)),
-        username=_shown(username, secret),
+        username=_masked_username(username, secret),
         stored_in=stored_in,
         checked=checked,
         found_in=found.found_in if found else None,
@@ -175,14 +175,14 @@ def _presumed_origin(registry: str) -> Origin:
     return origin_of(f"https://{api_location(registry, '')[0]}/")
 
 
-def _prove(registry: str, username: str, secret: Secret, context: Context) -> tuple[Origin, bool]:
+def _try_login(registry: str, username: str, secret: Secret, context: Context) -> tuple[Origin, bool]:
     """Try the login. Return the registry's origin and whether it asked for credentials; raise if it refuses them."""
     registries = _ObservedRegistries(Credential(secret=secret, username=username, found_in="this login"))
     try:
         client = registries(registry, _NO_REPOSITORY, context)
-        _enter(client, context)
+        _request_base_url(client, context)
         if not registries.was_asked:
-            _volunteer(client, username, secret, context)
+            _send_unasked(client, username, secret, context)
     except GetModulesError as error:
         if isinstance(error, AuthenticationError) and error.part is None and not registries.was_asked:
             error.hint = "it refuses the credentials, or wants them in another way than Basic and Bearer"
@@ -191,7 +191,7 @@ def _prove(registry: str, username: str, secret: Secret, context: Context) -> tu
     return _origin(client), registries.was_asked
 
 
-def _volunteer(client: RegistryClient, username: str, secret: Secret, context: Context) -> None:
+def _send_unasked(client: RegistryClient, username: str, secret: Secret, context: Context) -> None:
     """Send the login unasked: some registries need none, and still refuse a wrong one."""
     from getmodules.api.http import Authorization, Call
     from getmodules.getters.oci.auth import explain_error
@@ -211,13 +211,13 @@ def check(registry: str, repository: str, open_context: OpenContext) -> Credenti
         repository = api_location(registry, repository)[1]
         registries = _ObservedRegistries()
         client = registries(registry, repository, context)
-        found, considered, files = _explained(registries, _origin(client), repository, context)
-        works, exists, error = _tried(client, repository, context)
+        found, considered, files = _explain_lookup(registries, _origin(client), repository, context)
+        works, exists, error = _try_credential(client, repository, context)
     return CredentialCheck(
         registry=registry,
         repository=repository,
         kind=_kind(found) if found else None,
-        username=_shown(found.username, found.secret) if found and found.username else None,
+        username=_masked_username(found.username, found.secret) if found and found.username else None,
         found_in=found.found_in if found else None,
         considered=considered,
         files=files,
@@ -228,7 +228,7 @@ def check(registry: str, repository: str, open_context: OpenContext) -> Credenti
     )
 
 
-def _explained(
+def _explain_lookup(
     registries: Registries, origin: Origin, repository: str, context: Context
 ) -> tuple[Credential | None, tuple[Considered, ...], tuple[str, ...]]:
     """Return the credential, the sources looked at, and the files, as :meth:`Registries.find_credential` does."""
@@ -249,13 +249,13 @@ def _plain_names(host: str) -> list[str]:
     return [name for name in names_in_helpers(canonical_host(host)) if "://" not in name]
 
 
-def _tried(
+def _try_credential(
     client: RegistryClient, repository: str, context: Context
 ) -> tuple[bool | None, bool | None, GetModulesError | None]:
     """Return whether the credential works, whether the repository exists, and the error, if any."""
     try:
         if not repository:
-            _enter(client, context)
+            _request_base_url(client, context)
             return True, None, None
         return True, client.exists(context), None
     except AuthenticationError as error:
@@ -272,7 +272,7 @@ def _kind(credential: Credential) -> str:
     return "token" if credential.username is None else "user name and password"
 
 
-def _shown(username: str, secret: Secret) -> str:
+def _masked_username(username: str, secret: Secret) -> str:
     """Return the user name, masked if it contains the secret: some registries want a token as the user name."""
     return MASK if secret.reveal() in username else username
 
@@ -303,7 +303,7 @@ def _origin(client: RegistryClient) -> Origin:
     return origin_of(_api(client))
 
 
-def _enter(client: RegistryClient, context: Context) -> None:
+def _request_base_url(client: RegistryClient, context: Context) -> None:
     """Request the registry's base URL. Its answer has hardly any rules, but it must not be a web page."""
     answer = client.do_request(_api(client), context=context)
     is_html = "html" in answer.headers.get("Content-Type", "").lower()

@@ -76,7 +76,7 @@ def push(
         members = apart_from(layout.directory, directory, members, context)
     with context.workshop("push") as workshop:
         packed = pack(members, workshop / "package.zip", context)
-        merged = {**_known(selection, tag), **annotations}
+        merged = {**_known_annotations(selection, tag), **annotations}
         manifest = build_manifest(packed, merged)
         sent = 0
         if not _is_published(target, tag, packed, manifest, force, context) and not dry_run:
@@ -197,7 +197,7 @@ def check_annotations(annotations: Mapping[str, str]) -> None:
             )
 
 
-def _known(selection: PublishedFiles, tag: str) -> dict[str, str]:
+def _known_annotations(selection: PublishedFiles, tag: str) -> dict[str, str]:
     """Return the annotations that are known without the user: version, commit, source, licence."""
     known = {f"{_PREFIX}version": tag}
     if selection.revision is not None:

@@ -84,7 +84,7 @@ class Upload:
                     raise error.error from None
                 in_chunks = True
             except NetworkError as error:
-                if attempt == self._session.settings.tries or error.part == "certificate" or not _may_pass(error):
+                if attempt == self._session.settings.tries or error.part == "certificate" or not _is_transient(error):
                     raise
                 self._session.pause(attempt, None, self._context)
                 if is_there():
@@ -133,10 +133,10 @@ class Upload:
                 location, now = self._send_chunk(location, sent, end)
             except NetworkError as error:
                 failures += 1
-                if failures >= self._session.settings.tries or not _may_pass(error):
+                if failures >= self._session.settings.tries or not _is_transient(error):
                     raise
                 self._session.pause(failures, None, self._context)
-                location, now = self._ask(location)
+                location, now = self._ask_progress(location)
             if now > sent:
                 failures = 0
             elif not failures:
@@ -157,10 +157,10 @@ class Upload:
         _refuse(answer)
         _drain(answer)
         if answer.status == 416:
-            return self._ask(location)
+            return self._ask_progress(location)
         return _location(answer), _received(answer, end)
 
-    def _ask(self, location: _UploadLocation) -> tuple[_UploadLocation, int]:
+    def _ask_progress(self, location: _UploadLocation) -> tuple[_UploadLocation, int]:
         """Ask how many bytes the registry has; if it has lost the session, raise, and the blob is sent anew."""
         try:
             answer = self._request(location.url, "GET", named_from=location.named_from)
@@ -190,7 +190,7 @@ def _refuse(answer: HttpAnswer) -> None:
         raise NetworkError(f"the registry answered {answer.status} to an upload", hint="try again later")
 
 
-def _may_pass(error: GetModulesError) -> bool:
+def _is_transient(error: GetModulesError) -> bool:
     return isinstance(error, NetworkError) and error.part != "certificate"
 
 

@@ -46,11 +46,11 @@ class ModuleRegistry:
         if answer.status != 200:
             raise self._not_found(answer, module)
         what = "the list of versions"
-        listed = parsed(answer, what, lambda document: _listed(document, what))
+        listed = parsed(answer, what, lambda document: _versions_in(document, what))
         if listed is None:
             raise self._not_found(answer, module)
         # A version with our token in it would be shown and pinned. With the token masked it is not a version.
-        versions, odd = _readable(map(answer.mask, listed))
+        versions, odd = _semantic_versions(map(answer.mask, listed))
         if odd:
             some = ", ".join(answer.shown(each, 40) for each in odd[:_SHOWN_VERSIONS])
             self._context.notice(f"{self._host.name}: {module} has versions that are no semantic versions: {some}")
@@ -117,7 +117,7 @@ class ModuleRegistry:
         return elsewhere
 
 
-def _listed(document: dict[str, Any], what: str) -> list[str] | None:
+def _versions_in(document: dict[str, Any], what: str) -> list[str] | None:
     """Return the versions of the first module in the list, the requested one; ``None`` if the list is empty."""
     modules = required(document, "modules", array_of(mapping), what)
     if not modules:
@@ -126,7 +126,7 @@ def _listed(document: dict[str, Any], what: str) -> list[str] | None:
     return [required(version, "version", string, what) for version in versions]
 
 
-def _readable(listed: Iterable[str]) -> tuple[tuple[Version, ...], list[str]]:
+def _semantic_versions(listed: Iterable[str]) -> tuple[tuple[Version, ...], list[str]]:
     """Return the semantic versions, each once, and all other entries. Like Terraform, accept a leading ``v``."""
     versions: set[Version] = set()
     odd: list[str] = []

@@ -59,7 +59,7 @@ class RegistryGetter:
     def resolve(self, package: PackageAddress, context: Context) -> Elsewhere:
         from getmodules.addresses.versions import Constraint
 
-        registry, module = _asked(package, context)
+        registry, module = _registry_and_module(package, context)
         wanted = package.arguments.get("version")
         version = registry.newest(module, Constraint() if wanted is None else Constraint.parse(wanted))
         if str(version) != wanted:
@@ -67,14 +67,14 @@ class RegistryGetter:
         return registry.location(module, version)
 
     def versions(self, package: PackageAddress, context: Context) -> Iterable[str]:
-        registry, module = _asked(package, context)
+        registry, module = _registry_and_module(package, context)
         return map(str, registry.versions(module))
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Elsewhere:
         return self.resolve(pin.package, context)
 
 
-def _asked(package: PackageAddress, context: Context) -> tuple[ModuleRegistry, ModuleName]:
+def _registry_and_module(package: PackageAddress, context: Context) -> tuple[ModuleRegistry, ModuleName]:
     from getmodules.getters.registry.host import ModuleName, RegistryHost
     from getmodules.getters.registry.modules import ModuleRegistry
 
