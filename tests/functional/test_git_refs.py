@@ -14,6 +14,8 @@ from tests.support.gitrepos import Repository, colliding
 from tests.support.gitservers import GitServer, git_http
 from tests.support.refusals import words_of
 
+pytestmark = pytest.mark.slow
+
 LOOKS_LIKE_A_HASH = "beef123"
 
 

@@ -14,6 +14,8 @@ from tests.support.gitservers import GitServer, git_http
 from tests.support.refusals import words_of
 from tests.support.servers import replying, serving
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def server(place: Place) -> Iterator[GitServer]:

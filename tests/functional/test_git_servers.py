@@ -33,6 +33,8 @@ from tests.support.gitservers import GitServer, git_daemon, git_http
 from tests.support.refusals import words_of
 from tests.support.servers import free_port
 
+pytestmark = pytest.mark.slow
+
 USER, PASSWORD = "ada", "s3cr3t-p4ss"
 FILES = {"main.tf": b"# main\n", "wanted/a.tf": b"# a\n"}
 
@@ -512,7 +514,6 @@ def hanging(place: Place, what: str) -> dict[str, Any]:
     return {"silent": {"silent": True}, "slow": {"drip": 0.5}}[what]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("what", ["silent", "slow"])
 def test_the_deadline_ends_it(what: str, place: Place) -> None:
     place.repository().commit_files(FILES)
@@ -520,7 +521,6 @@ def test_the_deadline_ends_it(what: str, place: Place) -> None:
         place.refused(f"git::{server.url}/a.git", NetworkError, "network/timeout")
 
 
-@pytest.mark.slow
 def test_a_git_daemon_that_says_nothing(place: Place) -> None:
     place.limits = Limits(seconds=2)
     with socket.create_server(("127.0.0.1", 0)) as silent:

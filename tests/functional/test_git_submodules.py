@@ -21,7 +21,7 @@ from tests.support.gitrepos import GITLINK, LINK, Content, Entry, Gitlink, Link,
 from tests.support.gitservers import GitServer, git_http
 from tests.support.refusals import words_of
 
-pytestmark = pytest.mark.usefixtures("canary")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("canary")]
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from tests.support.commandline import Result, make_slow_plugin, run, run_on_term
 from tests.support.projects import Project
 from tests.support.snapshots import snapshot
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "s3cr3t-t0ken"
 
 
@@ -206,7 +208,6 @@ def test_content_that_differs_from_the_lock(place: Place) -> None:
     assert not (place.directory / "modules").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
