@@ -184,7 +184,7 @@ class NetworkSettings(Protocol):
 
 
 class HttpSession(Protocol):
-    """Sends calls, with retries and redirects."""
+    """A session sends calls, with retries and redirects."""
 
     @property
     def settings(self) -> NetworkSettings: ...

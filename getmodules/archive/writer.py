@@ -30,175 +30,6 @@ from getmodules.files.os_errors import install_error
 from getmodules.files.syscalls import share_blocks
 from getmodules.util.redact import printable
 
-
-class FileSink:
-    """Write the same bytes into every descriptor, and hash them once. The sink owns the descriptors."""
-
-    __slots__ = ("_descriptors", "_hash", "_path")
-
-    def __init__(self, path: str, descriptors: list[int]) -> None:
-        self._path = path
-        self._descriptors = descriptors
-        self._hash = hashlib.sha256()
-
-    def write(self, chunk: bytes) -> None:
-        self._hash.update(chunk)
-        try:
-            for descriptor in self._descriptors:
-                write_all(descriptor, chunk)
-        except OSError as error:
-            raise install_error(error, f"cannot write {printable(self._path)!r}") from error
-
-    def share(self, source: int) -> bool:
-        """Let every file share the blocks of ``source``. Return ``False`` where that is not possible."""
-        try:
-            if all(share_blocks(source, descriptor) for descriptor in self._descriptors):
-                return True
-            for descriptor in self._descriptors:  # on different file systems some may have succeeded
-                os.ftruncate(descriptor, 0)
-            return False
-        except OSError as error:
-            raise install_error(error, f"cannot write {printable(self._path)!r}") from error
-
-    def hash(self, chunk: bytes) -> None:
-        """Hash bytes that are in the files already."""
-        self._hash.update(chunk)
-
-    def digest(self) -> bytes:
-        return self._hash.digest()
-
-    def close(self) -> None:
-        """Close all descriptors, and raise what only closing reveals (NFS, quotas)."""
-        failed: OSError | None = None
-        for descriptor in self._descriptors:
-            try:
-                os.close(descriptor)
-            except OSError as error:
-                failed = error
-        self._descriptors = []
-        if failed is not None:
-            raise install_error(failed, f"cannot write {printable(self._path)!r}") from failed
-
-
-_FILE_FLAGS = Kind.FILE
-
-
-class TreeBuilder:
-    """Build the tree of one output: its limits, its entries, and the links that are made at the end.
-
-    Limits are counted for each output on its own: what one ``get`` of it would allow must not depend on what
-    else is installed from the same package in the same run.
-    """
-
-    def __init__(self, output: Output, context: Context, packed_bytes: int | None) -> None:
-        self.selection = Selection(output.subdir)
-        self.target = TargetDirectory(output.root)
-        self.entries: dict[str, Entry] = {}
-        self._context = context
-        self._limits = limits = context.limits
-        self._most_entries = limits.entries
-        self._links: dict[str, str] = {}
-        self._bytes = 0
-        self._entry_count = 0
-        # Shorter names than this cannot be too long, however many bytes their characters take, nor too deep.
-        self._short_path = min(limits.path_bytes // 4, 2 * limits.depth)
-        ratio_bytes = limits.total_bytes
-        if packed_bytes is not None:
-            ratio_bytes = max(RATIO_FREE_BYTES, packed_bytes * limits.ratio)
-        self._most_bytes = min(limits.total_bytes, ratio_bytes)
-
-    # ------------------------------------------------------------------------------------------- limits
-
-    def count_bytes(self, amount: int) -> None:
-        self._bytes += amount
-        if self._bytes > self._most_bytes:
-            raise self._too_many_bytes()
-
-    def _too_many_bytes(self) -> LimitExceededError:
-        what = f"the package unpacks to {self._bytes:,} bytes and more"
-        if self._bytes > self._limits.total_bytes:
-            return self._limits.exceeded("total_bytes", what)
-        return self._limits.exceeded("ratio", what)
-
-    def _check_entry(self, path: str) -> None:
-        limits = self._limits
-        if self._entry_count > limits.entries:
-            raise limits.exceeded("entries", "the files and directories in the package")
-        length = len(path.encode("utf-8", "surrogatepass"))
-        if length > limits.path_bytes:
-            raise limits.exceeded("path_bytes", f"the name {printable(path)!r} has {length:,} bytes")
-        if path.count("/") >= limits.depth:
-            raise limits.exceeded("depth", f"the name {printable(path)!r} is too deep")
-
-    # ------------------------------------------------------------------------------------------- making
-
-    def make_directory(self, path: str) -> None:
-        """Make ``path`` and the directories that it lies in, as far as they do not exist yet."""
-        missing = []
-        while path and path not in self.entries:
-            missing.append(path)
-            path = path[: max(path.rfind("/"), 0)]
-        for directory in reversed(missing):
-            self._entry_count += 1
-            self._check_entry(directory)
-            self.target.make_directory(directory)
-            self.entries[directory] = Entry(MemberPath(directory), Kind.DIRECTORY, 0, False, None)
-
-    def create_file(self, path: str, descriptors: list[int], *, executable: bool) -> None:
-        self._add_entry(path)
-        self.target.create_file(path, descriptors, executable=executable)
-
-    def write_file(self, path: MemberPath, data: bytes, digest: bytes, executable: bool, thread: WriteThread) -> None:
-        """Write a small file at once, now or soon; its directories are made now."""
-        size = len(data)
-        self._bytes += size
-        if self._bytes > self._most_bytes:
-            raise self._too_many_bytes()
-        self._add_entry(path)
-        thread.write_small(partial(self.target.write_file, path, data, executable), size)
-        self.entries[path] = new_tuple(Entry, (path, _FILE_FLAGS, size, executable, digest, ""))
-
-    def _add_entry(self, path: str) -> None:
-        parent = path.rpartition("/")[0]
-        if parent and parent not in self.entries:
-            self.make_directory(parent)
-        self._entry_count += 1
-        if self._entry_count > self._most_entries or len(path) > self._short_path:
-            self._check_entry(path)
-
-    def add_link(self, path: str, target: str) -> None:
-        """Remember a link: it is made when everything that it could lead to exists."""
-        self._add_entry(path)
-        length = len(target.encode("utf-8", "surrogatepass"))
-        if length > self._limits.path_bytes:
-            raise self._limits.exceeded("path_bytes", f"the target of the link {printable(path)!r}")
-        self._links[path] = target
-
-    # ------------------------------------------------------------------------------------------- the end
-
-    def finish(self) -> Tree:
-        self._make_links()
-        entries = tuple(map(self.entries.__getitem__, sorted(self.entries)))
-        return Tree(entries, h1([(path, digest) for path, _, _, _, digest, _ in entries if digest is not None]))
-
-    def _make_links(self) -> None:
-        if not self._links:
-            return
-        kinds = {path: entry.kind for path, entry in self.entries.items()}
-        walk = LinkWalk(kinds, self._links, self.selection.subdir, self._context.checkpoint)
-        # All of them are judged before the first is made.
-        ends = {path: walk.follow(path) for path in self._links}
-        for path, target in self._links.items():
-            end = self.entries.get(ends[path])
-            self.target.make_link(path, target, to_directory=end is None or end.kind is Kind.DIRECTORY)
-            digest = end.sha256 if end is not None else None
-            if digest is None:
-                digest = link_to_directory_digest(target)
-            self.entries[path] = Entry(MemberPath(path), Kind.SYMLINK, 0, False, digest, target)
-
-
-__all__ = ["Output", "write_members"]
-
 #: The members of an enumeration are slow to get at.
 _FILE, _DIRECTORY, _SYMLINK = Kind.FILE, Kind.DIRECTORY, Kind.SYMLINK
 #: Members between two checks of the deadline.
@@ -502,3 +333,172 @@ def _as_bytes(chunk: object, path: str) -> bytes:
     if isinstance(chunk, (bytes, bytearray, memoryview)):
         return bytes(chunk)
     raise PluginContractError(f"the content of {printable(path)!r} came as {type(chunk).__name__}, not as bytes")
+
+
+# -------------------------------------------------------------------------------------------- one tree
+
+
+class TreeBuilder:
+    """Build the tree of one output: its limits, its entries, and the links that are made at the end.
+
+    Limits are counted for each output on its own: what one ``get`` of it would allow must not depend on what
+    else is installed from the same package in the same run.
+    """
+
+    def __init__(self, output: Output, context: Context, packed_bytes: int | None) -> None:
+        self.selection = Selection(output.subdir)
+        self.target = TargetDirectory(output.root)
+        self.entries: dict[str, Entry] = {}
+        self._context = context
+        self._limits = limits = context.limits
+        self._most_entries = limits.entries
+        self._links: dict[str, str] = {}
+        self._bytes = 0
+        self._entry_count = 0
+        # Shorter names than this cannot be too long, however many bytes their characters take, nor too deep.
+        self._short_path = min(limits.path_bytes // 4, 2 * limits.depth)
+        ratio_bytes = limits.total_bytes
+        if packed_bytes is not None:
+            ratio_bytes = max(RATIO_FREE_BYTES, packed_bytes * limits.ratio)
+        self._most_bytes = min(limits.total_bytes, ratio_bytes)
+
+    # ------------------------------------------------------------------------------------------- limits
+
+    def count_bytes(self, amount: int) -> None:
+        self._bytes += amount
+        if self._bytes > self._most_bytes:
+            raise self._too_many_bytes()
+
+    def _too_many_bytes(self) -> LimitExceededError:
+        what = f"the package unpacks to {self._bytes:,} bytes and more"
+        if self._bytes > self._limits.total_bytes:
+            return self._limits.exceeded("total_bytes", what)
+        return self._limits.exceeded("ratio", what)
+
+    def _check_entry(self, path: str) -> None:
+        limits = self._limits
+        if self._entry_count > limits.entries:
+            raise limits.exceeded("entries", "the files and directories in the package")
+        length = len(path.encode("utf-8", "surrogatepass"))
+        if length > limits.path_bytes:
+            raise limits.exceeded("path_bytes", f"the name {printable(path)!r} has {length:,} bytes")
+        if path.count("/") >= limits.depth:
+            raise limits.exceeded("depth", f"the name {printable(path)!r} is too deep")
+
+    # ------------------------------------------------------------------------------------------- making
+
+    def make_directory(self, path: str) -> None:
+        """Make ``path`` and the directories that it lies in, as far as they do not exist yet."""
+        missing = []
+        while path and path not in self.entries:
+            missing.append(path)
+            path = path[: max(path.rfind("/"), 0)]
+        for directory in reversed(missing):
+            self._entry_count += 1
+            self._check_entry(directory)
+            self.target.make_directory(directory)
+            self.entries[directory] = Entry(MemberPath(directory), Kind.DIRECTORY, 0, False, None)
+
+    def create_file(self, path: str, descriptors: list[int], *, executable: bool) -> None:
+        self._add_entry(path)
+        self.target.create_file(path, descriptors, executable=executable)
+
+    def write_file(self, path: MemberPath, data: bytes, digest: bytes, executable: bool, thread: WriteThread) -> None:
+        """Write a small file at once, now or soon; its directories are made now."""
+        size = len(data)
+        self._bytes += size
+        if self._bytes > self._most_bytes:
+            raise self._too_many_bytes()
+        self._add_entry(path)
+        thread.write_small(partial(self.target.write_file, path, data, executable), size)
+        self.entries[path] = new_tuple(Entry, (path, _FILE, size, executable, digest, ""))
+
+    def _add_entry(self, path: str) -> None:
+        parent = path.rpartition("/")[0]
+        if parent and parent not in self.entries:
+            self.make_directory(parent)
+        self._entry_count += 1
+        if self._entry_count > self._most_entries or len(path) > self._short_path:
+            self._check_entry(path)
+
+    def add_link(self, path: str, target: str) -> None:
+        """Remember a link: it is made when everything that it could lead to exists."""
+        self._add_entry(path)
+        length = len(target.encode("utf-8", "surrogatepass"))
+        if length > self._limits.path_bytes:
+            raise self._limits.exceeded("path_bytes", f"the target of the link {printable(path)!r}")
+        self._links[path] = target
+
+    # ------------------------------------------------------------------------------------------- the end
+
+    def finish(self) -> Tree:
+        self._make_links()
+        entries = tuple(map(self.entries.__getitem__, sorted(self.entries)))
+        return Tree(entries, h1([(path, digest) for path, _, _, _, digest, _ in entries if digest is not None]))
+
+    def _make_links(self) -> None:
+        if not self._links:
+            return
+        kinds = {path: entry.kind for path, entry in self.entries.items()}
+        walk = LinkWalk(kinds, self._links, self.selection.subdir, self._context.checkpoint)
+        # All of them are judged before the first is made.
+        ends = {path: walk.follow(path) for path in self._links}
+        for path, target in self._links.items():
+            end = self.entries.get(ends[path])
+            self.target.make_link(path, target, to_directory=end is None or end.kind is Kind.DIRECTORY)
+            digest = end.sha256 if end is not None else None
+            if digest is None:
+                digest = link_to_directory_digest(target)
+            self.entries[path] = Entry(MemberPath(path), Kind.SYMLINK, 0, False, digest, target)
+
+
+# -------------------------------------------------------------------------------------------- one file
+
+
+class FileSink:
+    """Write the same bytes into every descriptor, and hash them once. The sink owns the descriptors."""
+
+    __slots__ = ("_descriptors", "_hash", "_path")
+
+    def __init__(self, path: str, descriptors: list[int]) -> None:
+        self._path = path
+        self._descriptors = descriptors
+        self._hash = hashlib.sha256()
+
+    def write(self, chunk: bytes) -> None:
+        self._hash.update(chunk)
+        try:
+            for descriptor in self._descriptors:
+                write_all(descriptor, chunk)
+        except OSError as error:
+            raise install_error(error, f"cannot write {printable(self._path)!r}") from error
+
+    def share(self, source: int) -> bool:
+        """Let every file share the blocks of ``source``. Return ``False`` where that is not possible."""
+        try:
+            if all(share_blocks(source, descriptor) for descriptor in self._descriptors):
+                return True
+            for descriptor in self._descriptors:  # on different file systems some may have succeeded
+                os.ftruncate(descriptor, 0)
+            return False
+        except OSError as error:
+            raise install_error(error, f"cannot write {printable(self._path)!r}") from error
+
+    def hash(self, chunk: bytes) -> None:
+        """Hash bytes that are in the files already."""
+        self._hash.update(chunk)
+
+    def digest(self) -> bytes:
+        return self._hash.digest()
+
+    def close(self) -> None:
+        """Close all descriptors, and raise what only closing reveals (NFS, quotas)."""
+        failed: OSError | None = None
+        for descriptor in self._descriptors:
+            try:
+                os.close(descriptor)
+            except OSError as error:
+                failed = error
+        self._descriptors = []
+        if failed is not None:
+            raise install_error(failed, f"cannot write {printable(self._path)!r}") from failed

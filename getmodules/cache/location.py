@@ -21,32 +21,6 @@ from getmodules.files.opening import directory_below, is_in_the_way, split
 from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
 
-
-def move_into_cache(root: Path, name: str, fresh: Path) -> Path:
-    """Rename ``fresh``, a file in the cache, to ``name`` there. Raises ``OSError``."""
-    parents, last = split(name)
-    with directory_below(root, parents, make=True) as (prefix, directory):
-        os.replace(fresh, f"{prefix}{last}", dst_dir_fd=directory)
-    return root / name
-
-
-def private_folder(root: Path, name: str) -> Path:
-    """Return the folder ``name`` of the cache, made where it is missing. Raises ``OSError``."""
-    with directory_below(root, name.split("/"), make=True):
-        return root / name
-
-
-def listing(root: Path, name: str) -> list[str]:
-    """Return the names in the folder ``name`` of the cache; none where it is missing, or a link. Raises ``OSError``."""
-    try:
-        with directory_below(root, name.split("/")) as (prefix, directory):
-            return sorted(os.listdir(prefix if directory is None else directory))
-    except OSError as error:
-        if isinstance(error, FileNotFoundError) or is_in_the_way(error):
-            return []
-        raise
-
-
 VARIABLE = "GETMODULES_CACHE_DIR"
 VERSION = 1
 _ANOTHER = f"{VARIABLE}=DIRECTORY names another; or --no-cache"
@@ -187,4 +161,32 @@ def _write(root: Path, name: str, text: str) -> None:
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(fresh)
+        raise
+
+
+# ---------------------------------------------------------------------- files and folders of the cache
+
+
+def move_into_cache(root: Path, name: str, fresh: Path) -> Path:
+    """Rename ``fresh``, a file in the cache, to ``name`` there. Raises ``OSError``."""
+    parents, last = split(name)
+    with directory_below(root, parents, make=True) as (prefix, directory):
+        os.replace(fresh, f"{prefix}{last}", dst_dir_fd=directory)
+    return root / name
+
+
+def private_folder(root: Path, name: str) -> Path:
+    """Return the folder ``name`` of the cache, made where it is missing. Raises ``OSError``."""
+    with directory_below(root, name.split("/"), make=True):
+        return root / name
+
+
+def listing(root: Path, name: str) -> list[str]:
+    """Return the names in the folder ``name`` of the cache; none where it is missing, or a link. Raises ``OSError``."""
+    try:
+        with directory_below(root, name.split("/")) as (prefix, directory):
+            return sorted(os.listdir(prefix if directory is None else directory))
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) or is_in_the_way(error):
+            return []
         raise

@@ -30,6 +30,8 @@ _OPTIONAL_BLANKS = " \t"
 #: The size of a chunk, blanks that old servers fill it up with, and extensions, which are not used.
 _CHUNK = re.compile(rb"(?P<size>[0-9A-Fa-f]{1,16})[ \t]*+(?:;[^\r\n]*+)?\r\n")
 _LONGEST_LINE = 65_536
+#: Idle connections for each host: as many as run side by side.
+POOL_SIZE = 32
 
 
 class Response(HTTPResponse):
@@ -105,10 +107,6 @@ def _broken_chunk() -> NetworkError:
         "the answer comes in chunks, one of which does not begin or end as a chunk does",
         hint="the server or a proxy on the way is at fault",
     )
-
-
-#: Idle connections for each host: as many as run side by side.
-POOL_SIZE = 32
 
 
 class Adapter(HTTPAdapter):

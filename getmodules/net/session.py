@@ -31,54 +31,14 @@ from getmodules.net.wire import Answer, Wire, shown_host
 
 #: Statuses that are worth another try: the server, or something on the way, blames itself, or says not now.
 TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
-
-
-def failed(answer: HttpAnswer, *, had_credentials: bool, explain: str = "") -> FetchError:
-    """Return the error for an answer with an unwanted status. ``explain`` is what its body says."""
-    status, where = answer.status, shown_host(answer.url)
-    said = f"{where} answered {status}{f': {explain}' if explain else ''}"
-    if status == 401:
-        hint = "the credentials were refused" if had_credentials else "it wants credentials, and none were found"
-        return AuthenticationError(said, hint=hint)
-    if status == 407:
-        return AuthenticationError(said, hint="the proxy wants credentials")
-    if status == 403:
-        hint = "the credentials do not allow this" if had_credentials else "it may want credentials; none were found"
-        return AuthenticationError(said, part="forbidden", hint=hint)
-    if status in (404, 410):
-        return NotFoundError(said, hint="is the address right? Some servers hide in this way what needs credentials")
-    if status == 429:
-        return RateLimitedError(said, hint="wait, or authenticate: most servers allow more to those they know")
-    return NetworkError(said, hint="the server has a problem; try again later" if status >= 500 else None)
-
-
-def retry_after(answer: HttpAnswer) -> float | None:
-    """Return the seconds that ``Retry-After`` names; ``None`` where it is absent or makes no sense."""
-    value = answer.headers.get("Retry-After", "").strip()
-    if value.isascii() and value.isdigit():
-        return float(value[:9])
-    moment = http_date(value)
-    return None if moment is None else max(0.0, moment - time.time())
-
-
-def http_date(text: str) -> float | None:
-    """Return a date in seconds; ``None`` if it is not one. One of the three forms has no zone, and means UTC."""
-    try:
-        found = parsedate_to_datetime(text)
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, TypeError, OverflowError):
-        return None
-
-
 MAX_REDIRECTS = 10
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: As long as servers themselves take a URL to be.
 _LONGEST_LOCATION = 8_192
-_REPLAYABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 
 
 class Session:
-    """Sends calls over a wire, with retries and redirects."""
+    """Send calls over a wire, with retries and redirects."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
@@ -232,3 +192,43 @@ def checked_target(answer: HttpAnswer, location: str) -> str:
     if checked.userinfo:
         raise UnsafeContentError(f"{shown_host(url)} redirects to an address with a user name in it", part="elsewhere")
     return target
+
+
+# ---------------------------------------------------------------------------------- errors and retries
+
+
+def failed(answer: HttpAnswer, *, had_credentials: bool, explain: str = "") -> FetchError:
+    """Return the error for an answer with an unwanted status. ``explain`` is what its body says."""
+    status, where = answer.status, shown_host(answer.url)
+    said = f"{where} answered {status}{f': {explain}' if explain else ''}"
+    if status == 401:
+        hint = "the credentials were refused" if had_credentials else "it wants credentials, and none were found"
+        return AuthenticationError(said, hint=hint)
+    if status == 407:
+        return AuthenticationError(said, hint="the proxy wants credentials")
+    if status == 403:
+        hint = "the credentials do not allow this" if had_credentials else "it may want credentials; none were found"
+        return AuthenticationError(said, part="forbidden", hint=hint)
+    if status in (404, 410):
+        return NotFoundError(said, hint="is the address right? Some servers hide in this way what needs credentials")
+    if status == 429:
+        return RateLimitedError(said, hint="wait, or authenticate: most servers allow more to those they know")
+    return NetworkError(said, hint="the server has a problem; try again later" if status >= 500 else None)
+
+
+def retry_after(answer: HttpAnswer) -> float | None:
+    """Return the seconds that ``Retry-After`` names; ``None`` where it is absent or makes no sense."""
+    value = answer.headers.get("Retry-After", "").strip()
+    if value.isascii() and value.isdigit():
+        return float(value[:9])
+    moment = http_date(value)
+    return None if moment is None else max(0.0, moment - time.time())
+
+
+def http_date(text: str) -> float | None:
+    """Return a date in seconds; ``None`` if it is not one. One of the three forms has no zone, and means UTC."""
+    try:
+        found = parsedate_to_datetime(text)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None

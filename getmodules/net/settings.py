@@ -28,39 +28,6 @@ if TYPE_CHECKING:
     from getmodules.net.session import Session
 
 
-def unusable_file(settings: NetSettings, host: str, port: int) -> ConfigError | None:
-    """Return the error for unusable certificate files for ``host``, or ``None``; called after a connection failed.
-
-    The libraries report a missing or broken file like a broken network, and would try it again.
-    """
-    authorities = settings.ca_for(host, port)
-    certificate = settings.client_certificate_for(host, port)
-    # A context as a client's, whose own authorities are never read.
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    try:
-        if authorities is not None:
-            shown = authorities
-            _load_authorities(context, authorities)
-        if certificate is not None:
-            path, key = (certificate, None) if isinstance(certificate, str) else certificate
-            shown = path if key is None else f"{path},{key}"
-            # Never the prompt of OpenSSL for the password of a key.
-            context.load_cert_chain(path, key, password=lambda: "")
-    except OSError as error:
-        return ConfigError(
-            f"{printable(shown, 500)!r} is no usable file of certificates: {printable(error.strerror or str(error))}",
-            hint="certificates are read in PEM; a client's needs its key beside it, without a password",
-        )
-    return None
-
-
-def _load_authorities(context: ssl.SSLContext, path: str) -> None:
-    if os.path.isdir(path):
-        context.load_verify_locations(capath=path)
-    else:
-        context.load_verify_locations(cafile=path)
-
-
 #: The variables that name a file with certificate authorities, the first that is set wins. ``SSL_CERT_FILE``
 #: comes first because every tool on a machine reads it; requests' own names are kept for its users.
 CA_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
@@ -223,3 +190,39 @@ class ClientNetwork:
         with self._lock:
             if self._session is not None:
                 self._close()
+
+
+# ----------------------------------------------------------------------------- files with certificates
+
+
+def unusable_file(settings: NetSettings, host: str, port: int) -> ConfigError | None:
+    """Return the error for unusable certificate files for ``host``, or ``None``; called after a connection failed.
+
+    The libraries report a missing or broken file like a broken network, and would try it again.
+    """
+    authorities = settings.ca_for(host, port)
+    certificate = settings.client_certificate_for(host, port)
+    # A context as a client's, whose own authorities are never read.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        if authorities is not None:
+            shown = authorities
+            _load_authorities(context, authorities)
+        if certificate is not None:
+            path, key = (certificate, None) if isinstance(certificate, str) else certificate
+            shown = path if key is None else f"{path},{key}"
+            # Never the prompt of OpenSSL for the password of a key.
+            context.load_cert_chain(path, key, password=lambda: "")
+    except OSError as error:
+        return ConfigError(
+            f"{printable(shown, 500)!r} is no usable file of certificates: {printable(error.strerror or str(error))}",
+            hint="certificates are read in PEM; a client's needs its key beside it, without a password",
+        )
+    return None
+
+
+def _load_authorities(context: ssl.SSLContext, path: str) -> None:
+    if os.path.isdir(path):
+        context.load_verify_locations(capath=path)
+    else:
+        context.load_verify_locations(cafile=path)
