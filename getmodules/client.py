@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, cast
 
 from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.api.limits import Limits
@@ -363,7 +363,7 @@ class Client:
         with self._services.operation(limits, progress).package(package, cached=False) as run:
             if address.subdir:
                 raise AddressError("packages are published and looked at as a whole", hint="leave out //SUBDIRECTORY")
-            yield package, getter.repository(package, run.context), run.context
+            yield package, cast("Repository", getter.repository(package, run.context)), run.context
 
 
 def _absolute(dest: StrPath) -> Path:

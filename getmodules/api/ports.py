@@ -140,6 +140,23 @@ def _not_kept(digest: Digest, bring: Callable[[], bytes]) -> bytes:
     return bring()
 
 
+class Once(Protocol):
+    """Remembers answers for an operation."""
+
+    def __call__(self, key: Hashable, make: Callable[[], T], /) -> T:
+        """Return ``make()``, or its earlier result for ``key`` in the same operation, for any package."""
+        ...
+
+
+def _own_answers() -> Once:
+    memo = Memo()
+
+    def once(key: Hashable, make: Callable[[], T], /) -> T:
+        return memo.once(key, make, lambda: None)
+
+    return once
+
+
 @valueclass
 class Context:
     """Everything a plugin may use during one call. Passed in each time, never kept."""
@@ -166,7 +183,8 @@ class Context:
     validator: Callable[[PackageAddress], Mapping[str, str]] = lambda package: {}
     #: The mirrors that packages are asked for at; getters see no other URL.
     mirrors: Mirrors = field(default_factory=Mirrors)
-    memo: Memo = field(default_factory=Memo, repr=False)
+    #: Returns the answer to a key, made once in the operation for all packages.
+    once: Once = field(default_factory=_own_answers, repr=False)
     #: The kind of content that the address announces.
     shape: Shape = Shape.PACKAGE
     #: Set if a server named the address: checks each network address before a connection to it is made.
@@ -179,10 +197,6 @@ class Context:
         if self.cancelled.is_set():
             raise InstallError("cancelled", part="cancelled")
         self.deadline.check()
-
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return ``make()``, or its earlier result for ``key`` in the same operation, for any package."""
-        return self.memo.once(key, make, self.checkpoint)
 
     def phase(self, phase: Phase, total: int | None = None) -> None:
         self.progress.phase(self.package, phase, total)

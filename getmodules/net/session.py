@@ -27,7 +27,7 @@ from getmodules.errors import (
 )
 from getmodules.net.address_check import address_check_for
 from getmodules.net.credentials import authorization_of
-from getmodules.net.wire import Answer, Wire, shown_host
+from getmodules.net.wire import Wire, WireAnswer, shown_host
 
 #: Statuses that are worth another try: the server, or something on the way, blames itself, or says not now.
 TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -44,7 +44,7 @@ class Session:
         self._wire = wire
         self.settings = wire.settings
 
-    def send(self, call: Call, context: Context) -> Answer:
+    def send(self, call: Call, context: Context) -> WireAnswer:
         """Return the answer, with a status of 2xx or one that the call accepts; raise for anything else."""
         for attempt in range(1, self.settings.tries + 1):
             last = attempt == self.settings.tries or not call.may_replay
@@ -79,7 +79,7 @@ class Session:
         body: bytes | None = None,
         credential: Credential | None = None,
         accept: Collection[int] = (),
-    ) -> Answer:
+    ) -> WireAnswer:
         """Send a request in the way of plugins; see :class:`getmodules.api.http.HttpSession`."""
         scheme = check_url(url.partition("?")[0]).scheme
         if scheme not in DEFAULT_PORTS:
@@ -109,11 +109,11 @@ class Session:
         context.cancelled.wait(min(seconds, context.deadline.remaining()))
         context.checkpoint()
 
-    def _follow(self, call: Call, context: Context) -> Answer:
+    def _follow(self, call: Call, context: Context) -> WireAnswer:
         """Make one try: send the request, and follow redirects."""
         method, url, body = call.method, call.url, call.body
         check = call.check_address or context.check_address
-        first: Answer | None = None
+        first: WireAnswer | None = None
         for _ in range(MAX_REDIRECTS + 1):
             headers = dict(call.headers)
             if call.authorization is not None and origin_of(url) == call.authorization.origin:

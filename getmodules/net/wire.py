@@ -74,7 +74,7 @@ SMALL_BODY_BYTES = MIB
 _LENGTH = re.compile(r"\d{1,18}", re.ASCII)
 
 
-class Answer:
+class WireAnswer:
     """The answer of a server. Close it, or read it to the end."""
 
     def __init__(
@@ -228,7 +228,7 @@ class Wire:
         body: bytes | SizedBody | None = None,
         check_address: AddressCheck | None = None,
         mask: Mask = str,
-    ) -> Answer:
+    ) -> WireAnswer:
         """Send one request and take the headers of its answer. Raises ``NetworkError`` where none comes."""
         context.checkpoint()
         proxy = self.settings.proxy_for(url)
@@ -255,7 +255,7 @@ class Wire:
                 if watch.ended is not None:
                     raise watch.ended
                 address = self._local.address if is_direct else None
-                return Answer(response, watch, self._guardian, address, mask, mask_all)
+                return WireAnswer(response, watch, self._guardian, address, mask, mask_all)
             except BaseException:
                 response.close()
                 raise

@@ -98,7 +98,7 @@ class Operation:
         progress.finished(name, None)
 
     def _context(self, name: str, cache: CacheSession, progress: Progress) -> Context:
-        context = Context(
+        context: Context = Context(
             package=name,
             limits=self.limits,
             deadline=Deadline.after(self.limits.seconds),
@@ -109,7 +109,7 @@ class Operation:
             environ=self.environ,
             offline=self.offline,
             layer_formats=self.catalog.layer_formats(),
-            memo=self.memo,
+            once=lambda key, make: self.memo.once(key, make, context.checkpoint),
             mirrors=self.network.settings.mirrors,
             workshop=lambda key: cache.workshop(key, context),
             kept=cache.small_blob,

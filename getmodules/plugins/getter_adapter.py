@@ -107,7 +107,7 @@ class GetterAdapter:
                 f"resolve returned a Pin whose address cannot be used: {error.message}"
             ) from error
 
-    def repository(self, package: PackageAddress, context: Context) -> Any:
+    def repository(self, package: PackageAddress, context: Context) -> object:
         """Return the repository of a package: see ``RepositoryGetter`` in ``getmodules.getters.oci.repository``."""
         found = self._optional("repository", package, context)
         if found is None:

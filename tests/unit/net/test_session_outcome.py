@@ -20,13 +20,13 @@ from getmodules.errors import (
 )
 from getmodules.net.session import TRANSIENT, failed, http_date, retry_after
 from getmodules.net.settings import NetSettings
-from getmodules.net.wire import Answer, Wire
+from getmodules.net.wire import Wire, WireAnswer
 from tests.support.contexts import a_context
 from tests.support.servers import serving
 
 
 @contextmanager
-def answered(status: str, body: bytes = b"", **headers: str) -> Iterator[Answer]:
+def answered(status: str, body: bytes = b"", **headers: str) -> Iterator[WireAnswer]:
     with serving(lambda connection, _: connection.reply(status, body, **headers)) as server:
         wire = Wire(NetSettings())
         answer = wire.exchange("GET", f"{server.url}/x", a_context())
