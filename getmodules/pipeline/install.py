@@ -33,10 +33,18 @@ from getmodules.api.model import (
 )
 from getmodules.api.ports import Phase
 from getmodules.errors import ContentError, FetchError, GetModulesError
-from getmodules.pipeline import recall
+from getmodules.pipeline.cached import (
+    Cached,
+    Offer,
+    check_reachable,
+    find_cached,
+    keep_meaning,
+    keep_pin,
+    locked_package,
+    start_location,
+)
 from getmodules.pipeline.checksums import expected_checksum
 from getmodules.pipeline.operation import Operation, Run
-from getmodules.pipeline.recall import Cached
 from getmodules.pipeline.receive import Package, close, receive
 from getmodules.pipeline.resolve import Location, module_address, resolve
 from getmodules.pipeline.targets import Targets
@@ -126,10 +134,10 @@ def _install(request: Request, targets: Targets, operation: Operation) -> None:
 
 def locate(location: Location, run: Run) -> tuple[Location, Pin, Cached | None]:
     """Return where the package is and its identity: known from an earlier run, or else asked for."""
-    cached = recall.find(location, run)
+    cached = find_cached(location, run)
     if cached is not None:
         return location, cached.pin, cached
-    recall.check_reachable(location, run)
+    check_reachable(location, run)
     location, pin = resolve(location, run.context)
     return location, pin, None
 
@@ -140,7 +148,7 @@ def fetch(request: Request, run: Run) -> Iterator[Source]:
 
     Until the block ends nobody else fetches the same package: by then it may be in the cache.
     """
-    location = recall.start(request.package, run)
+    location = start_location(request.package, run)
     with ExitStack() as lock:
         while True:
             location, pin, cached = locate(location, run)
@@ -148,10 +156,10 @@ def fetch(request: Request, run: Run) -> Iterator[Source]:
             demands = (*request.demands, *location.demands)
             evidence = run.judge(Gate.PIN, pin, demands)
             if cached is None:
-                cached = recall.find(location, run, pin)
+                cached = find_cached(location, run, pin)
             if cached is None:
-                lock.enter_context(recall.locked(location, pin, run))
-                cached = recall.find(location, run, pin)  # by now, perhaps
+                lock.enter_context(locked_package(location, pin, run))
+                cached = find_cached(location, run, pin)  # by now, perhaps
             wants = tuple(replace(want, subdir=join_subdirs(location.subdir, want.subdir)) for want in request.wants)
             fetched, cached = _fetched(location, pin, wants, cached, run)
             if isinstance(fetched, Elsewhere):
@@ -179,7 +187,7 @@ def _fetched(
     if cached is not None and cached.blob is not None:
         return cached.blob, cached
     run.context.phase(Phase.DOWNLOADING)
-    offer = recall.Offer(location, run)
+    offer = Offer(location, run)
     with location.naming_itself():
         fetched = location.getter.fetch(pin, wants, location.context(run.context, validator=offer.validator))
     if isinstance(fetched, Unchanged):
@@ -196,10 +204,10 @@ def _remember(asked: PackageAddress, source: Source, package: Package, run: Run)
     blob = source.fetched if isinstance(source.fetched, Blob) else None
     location = source.location
     if source.cached is None:
-        recall.keep_pin(pinned, source.pin, blob, package.digest, run)
-    recall.keep_meaning(location.package, pinned, "", run, {} if blob is None else blob.validator)
+        keep_pin(pinned, source.pin, blob, package.digest, run)
+    keep_meaning(location.package, pinned, "", run, {} if blob is None else blob.validator)
     if asked != location.package:
-        recall.keep_meaning(asked, pinned, location.subdir, run)
+        keep_meaning(asked, pinned, location.subdir, run)
 
 
 # ------------------------------------------------------------------------------------------------ write, publish
@@ -249,7 +257,7 @@ def _judge(source: Source, package: Package, trees: tuple[Tree, ...], targets: T
 def resolve_address(source: str, address: ModuleAddress, operation: Operation) -> Resolved:
     """Return the pinned address, had without fetching the package."""
     with operation.package(address.package) as run:
-        location, pin, cached = locate(recall.start(address.package, run), run)
+        location, pin, cached = locate(start_location(address.package, run), run)
         if pin.id is not None:
             package, identity = location.pinned(pin), pin.id
         else:
@@ -262,6 +270,6 @@ def resolve_address(source: str, address: ModuleAddress, operation: Operation) -
                 )
             package, identity = location.with_checksum(checksum), str(checksum)
         if cached is None:
-            recall.keep_meaning(address.package, package, location.subdir, run)
+            keep_meaning(address.package, package, location.subdir, run)
         pinned = module_address(package, join_subdirs(location.subdir, address.subdir))
         return Resolved(source=source, address=address.display(), pinned=pinned.display(), id=identity)

@@ -1,4 +1,4 @@
-"""Recall: what earlier runs brought, put in the place of asking and fetching again.
+"""The cache's part in a package's run: what earlier runs brought takes the place of asking and fetching again.
 
 A record saves a question; it never answers one about trust: bytes are hashed when they are read, and every gate
 judges them as if they had just arrived.
@@ -36,7 +36,7 @@ class Cached:
     archive: Archive | None = None
 
 
-def start(package: PackageAddress, run: Run) -> Location:
+def start_location(package: PackageAddress, run: Run) -> Location:
     """Return the location to begin at: offline, the one that a mutable address meant when it was last asked."""
     location = Location(package=package, catalog=run.catalog)
     if not run.operation.offline or location.is_local or _is_known(location, run):
@@ -56,7 +56,7 @@ def start(package: PackageAddress, run: Run) -> Location:
     )
 
 
-def find(location: Location, run: Run, pin: Pin | None = None) -> Cached | None:
+def find_cached(location: Location, run: Run, pin: Pin | None = None) -> Cached | None:
     """Return what the cache has of an immutable address, or of the identity ``pin`` of a mutable one, or None."""
     if location.is_local:
         return None
@@ -73,7 +73,7 @@ def check_reachable(location: Location, run: Run) -> None:
         raise run.cache.missing(location.package.display())
 
 
-def locked(location: Location, pin: Pin, run: Run) -> AbstractContextManager[None]:
+def locked_package(location: Location, pin: Pin, run: Run) -> AbstractContextManager[None]:
     """Keep others from fetching the same package meanwhile."""
     if location.is_local:
         return nullcontext()

@@ -128,7 +128,7 @@ def test_an_offline_run_does_not_make_what_it_knows_any_younger(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     getter = FakeGetter(answer=lambda *_: blob(ZIP))
-    monkeypatch.setattr("getmodules.pipeline.recall.now", lambda: 1_000_000_000)
+    monkeypatch.setattr("getmodules.pipeline.cached.now", lambda: 1_000_000_000)
     caching_client(root, getter).get("fake://h/p", tmp_path / "one")
     monkeypatch.undo()
     for name in ("two", "three"):
