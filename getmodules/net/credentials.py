@@ -130,6 +130,8 @@ def _end_of(match: re.Match[str] | None, text: str) -> int:
 
 TOKEN_PREFIX = "GETMODULES_TOKEN_"
 USERNAME_PREFIX = "GETMODULES_USERNAME_"
+#: The variables of Terraform and OpenTofu, which hold tokens for module registries.
+TERRAFORM_TOKEN_PREFIX = "TF_TOKEN_"
 _PORTS = {"http": 80, "https": 443, "ssh": 22, "git": 9418}
 
 

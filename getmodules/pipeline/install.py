@@ -154,7 +154,7 @@ def fetch(request: Request, run: Run) -> Iterator[Source]:
             location, pin, cached = locate(location, run)
             asked = cached is None
             demands = (*request.demands, *location.demands)
-            evidence = run.judge(Gate.PIN, pin, demands)
+            evidence = run.judge(Gate.PIN, pin, demands, location)
             if cached is None:
                 cached = find_cached(location, run, pin)
             if cached is None:
@@ -232,7 +232,7 @@ def _judge(source: Source, package: Package, trees: tuple[Tree, ...], targets: T
     pinned = source.pinned(package)
     for want, tree in pairs:
         with targets.failing_alone(want):
-            evidence = run.judge(Gate.TREE, tree, (*source.demands, *want.demands))
+            evidence = run.judge(Gate.TREE, tree, (*source.demands, *want.demands), source.location)
             installed = Installed(
                 path=want.dest,
                 source=want.source,

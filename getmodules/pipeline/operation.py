@@ -18,6 +18,7 @@ from getmodules.net.credentials import from_environment
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.pipeline import gates
 from getmodules.pipeline.detect import is_local
+from getmodules.pipeline.resolve import Location
 from getmodules.plugins.adapters import first_credential
 from getmodules.plugins.catalog import Catalog
 from getmodules.util.once import Memo
@@ -138,9 +139,14 @@ class Run:
     def catalog(self) -> Catalog:
         return self.operation.catalog
 
-    def judge(self, gate: Gate, subject: Pin | Archive | Tree, demands: Iterable[Demand]) -> tuple[Evidence, ...]:
-        """Return the evidence that ``subject`` may pass ``gate``, or raise :class:`VerificationError`."""
-        return gates.judge(gate, subject, demands, self.catalog.verifiers, self.context)
+    def judge(
+        self, gate: Gate, subject: Pin | Archive | Tree, demands: Iterable[Demand], location: Location
+    ) -> tuple[Evidence, ...]:
+        """Return the evidence that ``subject`` may pass ``gate``, or raise :class:`VerificationError`.
+
+        A verifier that asks a server goes no further in than the getter of ``location`` may.
+        """
+        return gates.judge(gate, subject, demands, self.catalog.verifiers, location.context(self.context))
 
 
 class Reporting(Progress):

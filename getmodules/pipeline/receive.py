@@ -94,7 +94,7 @@ def receive(
         return Package(members=fetched, plugins=(plugin,), digests=fetched.digests)
     if isinstance(fetched, Layers):
         _refuse_what_needs_bytes(location.treatment, demands)
-        return _receive_layers(fetched, plugin, run)
+        return _receive_layers(fetched, location, run)
     return _receive_blob(fetched, location, demands, run, cached)
 
 
@@ -107,7 +107,7 @@ def _receive_blob(
     demands = (*demands, *_bytes_demands(blob, location, run.context))
     with attributed(plugin), _spooled(blob, "package", demands, run, cached=cached) as archive:
         run.context.phase(Phase.VERIFYING)
-        evidence = run.judge(Gate.BYTES, archive, demands)
+        evidence = run.judge(Gate.BYTES, archive, demands, location)
         digest = archive.digests[OWN_ALGORITHM]
         known_as = blob.digests[0] if blob.digests else digest
         archive = run.cache.keep(archive, known_as)
@@ -134,8 +134,9 @@ def _receive_blob(
     )
 
 
-def _receive_layers(layers: Layers, plugin: Plugin, run: Run) -> Package:
+def _receive_layers(layers: Layers, location: Location, run: Run) -> Package:
     """Return the members that all layers hold together; each layer is a blob that passes the second gate."""
+    plugin = location.getter.plugin
     evidence: list[Evidence] = []
     readers: list[Callable[[], Iterable[Member]]] = []
     spent = packed = 0
@@ -147,7 +148,7 @@ def _receive_layers(layers: Layers, plugin: Plugin, run: Run) -> Package:
             demands = gates.of_promises(blob.digests, "the source")
             with _spooled(blob, f"layer-{number}", demands, run, spent=spent) as archive:
                 run.context.phase(Phase.VERIFYING)
-                evidence += run.judge(Gate.BYTES, archive, demands)
+                evidence += run.judge(Gate.BYTES, archive, demands, location)
                 if blob.digests:
                     archive = run.cache.keep(archive, blob.digests[0])
                 archive = replace(archive, content=None)  # there may be thousands of them

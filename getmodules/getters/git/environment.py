@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from getmodules.getters.registry.host import PREFIX as TF_TOKEN_PREFIX
-from getmodules.net.credentials import TOKEN_PREFIX, USERNAME_PREFIX
+from getmodules.net.credentials import TERRAFORM_TOKEN_PREFIX, TOKEN_PREFIX, USERNAME_PREFIX
 
 #: The remote's name. Its URL is in the environment, so that it is never stored. The name is random, so that no
 #: configuration can have it: of several URLs for one name, git would take the first.
@@ -49,7 +48,7 @@ _ALWAYS: Final = (
     ("transfer.fsckObjects", "true"),
 )
 #: Variables that git does not get: its children (ssh, proxy commands, helpers) have no use for other hosts' tokens.
-_NEVER: Final = ("GIT_", TOKEN_PREFIX, USERNAME_PREFIX, TF_TOKEN_PREFIX)
+_NEVER: Final = ("GIT_", TOKEN_PREFIX, USERNAME_PREFIX, TERRAFORM_TOKEN_PREFIX)
 _VARIABLES: Final = {
     # Nothing prompts: an empty program is none, and keeps git from looking for another one.
     "GIT_ASKPASS": "",

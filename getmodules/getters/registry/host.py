@@ -27,7 +27,7 @@ from getmodules.errors import (
     UnsupportedContentError,
 )
 from getmodules.net.address_check import address_check_for
-from getmodules.net.credentials import TOKEN_PREFIX, authorization_of, variable_suffix
+from getmodules.net.credentials import TERRAFORM_TOKEN_PREFIX, TOKEN_PREFIX, authorization_of, variable_suffix
 from getmodules.net.session import checked_target, failed
 from getmodules.net.terraform_get import HTML_TYPES
 from getmodules.net.wire import shown_host
@@ -224,7 +224,6 @@ class ModuleName:
 # ------------------------------------------------------------------------------------------------------------- tokens
 
 
-PREFIX = "TF_TOKEN_"
 _OWN_PORT = ":443"
 
 
@@ -232,7 +231,7 @@ def token_from(environ: Mapping[str, str], host: str) -> Credential | None:
     """Return the token for ``host``, written as in addresses: in lower case, with its port if that is not 443."""
     # One host has several spellings, so all variables are read; sorted, so that the same one is always found.
     for name in sorted(environ):
-        if name.startswith(PREFIX) and _host_of(name.removeprefix(PREFIX)) == host:
+        if name.startswith(TERRAFORM_TOKEN_PREFIX) and _host_of(name.removeprefix(TERRAFORM_TOKEN_PREFIX)) == host:
             secret = environ[name].rstrip("\r\n")
             if secret:
                 return Credential(secret=Secret(secret), found_in=name)
@@ -241,7 +240,7 @@ def token_from(environ: Mapping[str, str], host: str) -> Credential | None:
 
 def variable_for(host: str) -> str:
     """Return the variable for ``host`` that a shell can set; most shells allow no port in a variable's name."""
-    return PREFIX + host.replace("-", "__").replace(".", "_")
+    return TERRAFORM_TOKEN_PREFIX + host.replace("-", "__").replace(".", "_")
 
 
 def _host_of(written: str) -> str | None:

@@ -9,8 +9,10 @@ import pytest
 
 from getmodules import (
     Client,
+    Context,
     DigestMismatchError,
     Elsewhere,
+    Gate,
     GetModulesError,
     NotFoundError,
     UnsafeContentError,
@@ -23,6 +25,7 @@ from tests.support.fakes import (
     ZIP_SHA256,
     FakeGetter,
     FakePlugin,
+    FakeVerifier,
     a_pin,
     blob,
     client_with,
@@ -219,6 +222,23 @@ def test_what_a_server_may_lead_to_holds_from_there_on(tmp_path: Path) -> None:
     client_with(getter).get("fake://h/a", tmp_path / "dest")
     home = "fake://h/a"
     assert seen == [(None, home), (first, home), (first, home), (second, home), (second, home)]
+
+
+def test_a_verifier_is_led_no_further_in_than_the_getter(tmp_path: Path) -> None:
+    def check(address: str) -> None: ...
+
+    class Verifier(FakeVerifier):
+        def verify(self, gate: Gate, subject: Any, context: Context) -> str | None:
+            contexts.append((gate, context.check_address, context.home))
+            return None
+
+    contexts: list[tuple[Gate, Any, str]] = []
+    table = {"fake://h/a": Elsewhere(address="fake://h/b.zip", check_address=check), "fake://h/b.zip": blob(ZIP)}
+    plugin = FakePlugin(FakeGetter(answer=routes(table)), verifiers=(Verifier(),))
+    Client(plugins=[plugin], environ={"GETMODULES_PLUGINS": ""}).get("fake://h/a", tmp_path / "dest")
+    home = "fake://h/a"
+    assert contexts[0] == (Gate.PIN, None, home)  # of the address that was typed
+    assert contexts[1:] == [(gate, check, home) for gate in (Gate.PIN, Gate.BYTES, Gate.TREE)]
 
 
 @pytest.mark.parametrize(
