@@ -92,11 +92,11 @@ class Client:
         return self._services.catalog
 
     def detect(self, source: str, *, base: StrPath | None = None) -> ModuleAddress:
-        """The canonical address of ``source``; pure and offline."""
+        """Return the canonical address of ``source``; pure and offline."""
         return self.explain(source, base=base).address
 
     def explain(self, source: str, *, base: StrPath | None = None) -> detection.Detected:
-        """Like :meth:`detect`, with the steps of the detector chain."""
+        """Return the canonical address, as :meth:`detect` does, with the steps of the detector chain."""
         start = None if base is None else os.fspath(base)
         return detection.detect(source, self.catalog, base=start, registry=self._services.settings.registry)
 
@@ -183,7 +183,7 @@ class Client:
         limits: Limits | None = None,
         progress: Progress | None = None,
     ) -> tuple[str, ...]:
-        """The tags of the repository at ``address``, in its order, without those that hold signatures."""
+        """Return the tags of the repository at ``address``, in its order, without those that hold signatures."""
         from getmodules.getters.oci.inspect import tags
 
         with self._repository(address, base, limits, progress) as (package, repository, context):
@@ -197,7 +197,7 @@ class Client:
         limits: Limits | None = None,
         progress: Progress | None = None,
     ) -> Inspected:
-        """The manifest at ``address``, whatever kind of artifact it is, and the tree of what refers to it."""
+        """Return the manifest at ``address``, whatever kind of artifact it is, and the tree of what refers to it."""
         from getmodules.getters.oci.inspect import inspect
 
         with self._repository(address, base, limits, progress) as (package, repository, context):
@@ -216,7 +216,7 @@ class Client:
         limits: Limits | None = None,
         progress: Progress | None = None,
     ) -> LockReport:
-        """A new module in ``manifest`` (which may be a new file), and in the lock. Where that fails, both stay."""
+        """Add a module to ``manifest`` (which may be a new file) and to the lock. If that fails, neither is changed."""
         from getmodules.project.edit import Addition
 
         more = {"version": version, "dest": dest, "expect": expect}
@@ -300,7 +300,7 @@ class Client:
     def verify(
         self, manifest: StrPath = ".", *, names: Iterable[str] = (), progress: Progress | None = None
     ) -> VerifyReport:
-        """The trees of a project against its lock. Nobody is asked, and the manifest is not read."""
+        """Compare the trees of a project with its lock. Nobody is asked, and the manifest is not read."""
         from getmodules.project.trees import verify
 
         with self._workspace(manifest, None, None, progress) as workspace:
@@ -367,7 +367,7 @@ class Client:
 
 
 def _absolute(dest: StrPath) -> Path:
-    """Made absolute when it is named, so that a later change of the working directory changes nothing."""
+    """Return an absolute path, so that a later change of the working directory changes nothing."""
     try:
         return Path(os.path.abspath(dest))
     except OSError as error:

@@ -154,7 +154,10 @@ def _comment_length(tail: bytes, at: int) -> int:
 def _read_end64(
     window: Window, locator: int, said: tuple[int, int, int, int, int, int]
 ) -> tuple[int, int, int, int, int]:
-    """Return the start of the zip64 record and its numbers, which must not contradict ``said``."""
+    """Return the start of the zip64 record and its numbers.
+
+    They must not contradict ``said``, those of the ordinary end record.
+    """
     _, disk, at, disks = _LOCATOR.unpack(window.read(locator, _LOCATOR.size))
     if disk or disks != 1:
         raise unsupported("this zip is one part of a split archive")

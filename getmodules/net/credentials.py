@@ -61,7 +61,10 @@ def _places(environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
 
 
 def _read(path: Path, shown: str) -> str | None:
-    """Return the text; ``None`` if there is no file. One that cannot be used is a warning: most addresses need none."""
+    """Return the file's text; None if it does not exist, and an empty one if it cannot be used.
+
+    For a regular file that is a warning and not an error: most addresses need no credential.
+    """
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):

@@ -84,7 +84,7 @@ class Watch:
             self._state = _State.HEADERS
 
     def away(self) -> None:
-        """Report that the reader is busy elsewhere: its time is not the server's."""
+        """Report that the reader does something else: this time does not count as the server's silence."""
         with self._lock:
             self._spent += time.monotonic() - self._since
             self._state = _State.AWAY

@@ -69,7 +69,7 @@ class Failure:
 
 @valueclass
 class Outcome(Generic[T]):
-    """The result of each module, by name; every module is in one of the two."""
+    """The results by module: each is in ``done`` or in ``failures``."""
 
     done: Mapping[str, T] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
@@ -89,7 +89,7 @@ class Pace:
 
 
 def install_all(jobs: Sequence[Job], operation: Operation, pace: Pace | None = None) -> Outcome[Installed]:
-    """Every job at its destination, or its failure; each destination whole, or as it was."""
+    """Install every job, and return what was installed and what failed; each destination is whole, or as it was."""
     groups: dict[Hashable, list[Job]] = defaultdict(list)
     for job in jobs:
         groups[str(job.address.package), job.demands].append(job)
@@ -111,7 +111,7 @@ def resolve_all(
 def ask_all(
     questions: Mapping[str, tuple[PackageAddress, Callable[[], T]]], operation: Operation, pace: Pace | None = None
 ) -> Outcome[T]:
-    """The answer to one question about each module's package."""
+    """Ask one question about each module's package, and return the answers."""
     tasks = [_Task(package=package, run=_asking(name, ask)) for name, (package, ask) in questions.items()]
     return _run(list(questions), tasks, operation, pace or Pace())
 
@@ -216,7 +216,7 @@ class _Crew(Generic[T]):
 
     @property
     def _wants_more(self) -> bool:
-        """Another thread would have something to do."""
+        """Return whether another thread would have something to do."""
         with self._lock:
             return self._queue.is_due and len(self._called) < self._most
 

@@ -40,7 +40,7 @@ class Detected:
 
 
 def detect(source: str, catalog: Catalog, *, base: str | None = None, registry: str | None = None) -> Detected:
-    """The canonical address of ``source``; relative paths start at ``base``, and without one are an error.
+    """Return the canonical address of ``source``; relative paths start at ``base``, and without one are an error.
 
     ``registry`` is the host in which ``namespace/name/system`` is looked up.
     """
@@ -51,7 +51,7 @@ def detect(source: str, catalog: Catalog, *, base: str | None = None, registry: 
 
 
 def detect_elsewhere(source: str, catalog: Catalog) -> ModuleAddress:
-    """The address that a server named. Whatever is wrong with it is the server's fault, not the user's."""
+    """Return the address that a server named. What is wrong with it is the server's fault, not the user's."""
     try:
         address = _detect(source, catalog, None).address
     except AddressError as error:
@@ -118,7 +118,7 @@ def _one_round(shorthand: Shorthand, address: SourceAddress, catalog: Catalog) -
 
 
 def _merged(typed: SourceAddress, found: SourceAddress) -> SourceAddress:
-    """The user's force beats the detector's; the detector's subdirectory comes before the user's."""
+    """Return both as one: the user's force beats the detector's, whose subdirectory comes before the user's."""
     return SourceAddress(
         force=typed.force or found.force,
         body=found.body,
@@ -190,7 +190,7 @@ def _check_core_arguments(arguments: Arguments, catalog: Catalog, base: str | No
 
 
 def check_filename(name: str) -> None:
-    """One plain path component, under the same rules as names in a package."""
+    """Raise unless ``name`` is one path component, under the same rules as names in a package."""
     try:
         path = member_path(name)
     except UnsafeContentError as error:

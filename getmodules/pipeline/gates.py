@@ -31,7 +31,7 @@ HINTS = {
 
 
 def of_expectation(expect: str | None, by: str = "the caller") -> tuple[Demand, ...]:
-    """``sha256:…`` is of the archive's bytes, ``h1:…`` of the installed tree."""
+    """Return the demand of ``--expect``: ``sha256:…`` on the archive's bytes, ``h1:…`` on the installed tree."""
     if expect is None:
         return ()
     if expect.startswith("h1:"):
@@ -55,7 +55,7 @@ def of_promises(digests: Iterable[Digest], by: str) -> tuple[Demand, ...]:
 
 
 def algorithms(demands: Iterable[Demand]) -> frozenset[str]:
-    """The algorithms that the bytes must be hashed with to judge ``demands``."""
+    """Return the algorithms that the bytes must be hashed with to judge ``demands``."""
     return frozenset(Digest.parse(d.value, weak=True).algorithm for d in demands if d.gate is Gate.BYTES)
 
 
@@ -66,7 +66,7 @@ def judge(
     verifiers: Sequence[VerifierAdapter],
     context: Context,
 ) -> tuple[Evidence, ...]:
-    """The evidence that ``subject`` may pass ``gate``; raises :class:`VerificationError` where it may not."""
+    """Return the evidence that ``subject`` may pass ``gate``; raise :class:`VerificationError` if it may not."""
     evidence = [_hold(gate, subject, demand) for demand in demands if demand.gate is gate]
     for verifier in verifiers:
         if gate in verifier.gates:

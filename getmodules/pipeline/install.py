@@ -69,7 +69,7 @@ class Source:
     cached: Cached | None
 
     def pinned(self, package: Package) -> PackageAddress | None:
-        """Return the address that brings exactly this again, or None where there is none."""
+        """Return the pinned address of what was fetched, or None."""
         if self.pin.id is not None:
             return self.location.pinned(self.pin)
         return None if package.digest is None else self.location.with_checksum(package.digest)

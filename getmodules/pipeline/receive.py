@@ -220,7 +220,7 @@ def close(fetched: Blob | Layers | Members) -> None:
 
 
 def _refuse_what_needs_bytes(treatment: Treatment, demands: tuple[Demand, ...]) -> None:
-    """A directory, a repository or an image has no one archive: a demand on them must fail, not be skipped."""
+    """Refuse demands on bytes for what has no one archive: they must fail, not be skipped."""
     hint = 'a directory is verified with --expect h1:…, or in a manifest with expect = "h1:…"'
     if treatment.checksum is not None:
         raise AddressError("checksum= is of an archive's bytes, and this is a directory", hint=hint)
@@ -259,7 +259,7 @@ def _bytes_demands(blob: Blob, location: Location, context: Context) -> tuple[De
 
 
 def _unpacker(blob: Blob, treatment: Treatment, catalog: Catalog) -> UnpackerAdapter | str:
-    """The unpacker for ``blob``, or the file name under which it is installed as it is."""
+    """Return the unpacker for ``blob``, or the file name under which it is installed as it is."""
     if blob.format is not None:
         if blob.format not in catalog.formats:
             raise UnsupportedContentError(f"there is no unpacker for the format {printable(blob.format)!r}")

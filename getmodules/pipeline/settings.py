@@ -69,14 +69,14 @@ def limits_from(environ: Mapping[str, str]) -> Limits:
 
 
 def selection_from(environ: Mapping[str, str], without: Iterable[str] = ()) -> PluginSelection:
-    """``GETMODULES_PLUGINS`` lets only the named third-party plugins in; empty, none; unset, all."""
+    """Return the selection of plugins: ``GETMODULES_PLUGINS`` names the third-party ones; empty, none; unset, all."""
     names = environ.get(PLUGINS_VARIABLE)
     only = None if names is None else frozenset(name.strip() for name in names.split(",") if name.strip())
     return PluginSelection(only=only, without=frozenset(without))
 
 
 def registry_from(environ: Mapping[str, str], given: str | None = None) -> str | None:
-    """The host that ``namespace/name/system`` is a module of: ``given``, else ``GETMODULES_REGISTRY``, else nobody."""
+    """Return the host of ``namespace/name/system``: ``given``, else ``GETMODULES_REGISTRY``, else None."""
     text = environ.get(REGISTRY_VARIABLE, "") if given is None else given
     if given is None and not text:
         return None

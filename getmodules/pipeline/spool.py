@@ -30,7 +30,7 @@ def spool(
     *,
     spent: int = 0,
 ) -> Archive:
-    """The blob as a new file, hashed with ``algorithms`` and always with sha256.
+    """Return the blob as a new file, hashed with ``algorithms`` and always with sha256.
 
     ``spent`` is what other blobs of the package took already of what a package may download.
     """
@@ -58,7 +58,7 @@ def spool(
 
 
 def with_digests(archive: Archive, algorithms: Iterable[str]) -> Archive:
-    """With those as well that nobody asked for when it was hashed."""
+    """Return ``archive`` with its digests by ``algorithms``, computing those it lacks."""
     missing = {name: hashlib.new(name) for name in algorithms if name not in archive.digests}
     if not missing:
         return archive
@@ -78,7 +78,7 @@ def checked_size(blob: Blob, archive: Archive) -> Archive:
 
 
 def read_small(blob: Blob, limit: int, context: Context) -> bytes:
-    """A blob that is held in memory because it must be small: a checksum file."""
+    """Return the content of a blob that must be small, such as a checksum file; it is held in memory."""
     pieces: list[bytes] = []
     allowed = limit
     for chunk in received(blob, context):
@@ -90,7 +90,7 @@ def read_small(blob: Blob, limit: int, context: Context) -> bytes:
 
 
 def received(blob: Blob, context: Context, *, spent: int = 0) -> Iterator[bytes]:
-    """The chunks of a blob, with its size and the limit on downloads held against what really arrives."""
+    """Yield the chunks of a blob; raise if they exceed the download limit or differ from the announced size."""
     limit = context.limits.download_bytes
     if blob.size is not None and blob.size > limit - spent:
         raise context.limits.exceeded("download_bytes", f"a download of {spent + blob.size:,} bytes")

@@ -80,7 +80,7 @@ _FORMULA: Final = re.compile(r"fatal: Could not read from remote repository")
 
 
 class Messages(NamedTuple):
-    """The text that is searched for words, line by line, without names."""
+    """A git command's messages, without names of repositories, as the error rules search them."""
 
     #: The messages of git, curl and ssh on this machine.
     here: str
