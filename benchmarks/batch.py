@@ -56,7 +56,7 @@ LADDER = (50, 500, 5_000)
 #: Manifest and lock are read as a whole, about 9 KB for each package; for what is in a package, nothing.
 FLAT = at_most(64)
 LINEAR = at_most(1.3)
-WARM = at_most(2, aim=1.2)
+WARM = at_most(2.2, aim=1.2)
 NO_REQUEST = at_most(0)
 #: Where one fetch serves all modules.
 ONE_FETCH, A_TENTH = at_most(8), at_most(0.1)
@@ -86,8 +86,8 @@ JOBS = {
         "subdirectories of one git repository, 100 MB",
         lambda batch: batch.add_subdirectories(f"127.0.0.1:{batch.site.git.port}", range(MODULES)),
         ("terraform", "tofu"),
-        8,
-        12,
+        14,
+        16,
         is_one_package=True,
     ),
     "narrow": Job(
@@ -102,23 +102,23 @@ JOBS = {
         "http archives, 20 ms",
         lambda batch: batch.add_archives(batch.site.far_web, range(MODULES)),
         ("terraform", "tofu"),
+        6.5,
         8,
-        16,
     ),
     "repositories": Job(
         "small git repositories, 20 ms",
         lambda batch: batch.add_repositories(batch.site.far_git, range(MODULES)),
         ("terraform", "tofu"),
-        4,
+        4.5,
         5,
     ),
-    "mix": Job("a mix of all, 20 ms", _mixed, ("tofu",), 5, 9),
+    "mix": Job("a mix of all, 20 ms", _mixed, ("tofu",), 7, 9),
     "packages": Job(
         "OCI packages over TLS, 20 ms",
         lambda batch: batch.add_packages(batch.site.far_registry, range(MODULES)),
         ("tofu",),
-        6,
         10,
+        12,
     ),
 }
 

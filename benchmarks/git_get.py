@@ -178,8 +178,8 @@ def main() -> int:
     rounds = options.rounds
     with workplace(options.work) as work:
         todo = {
-            "small": partial(by_tag, "a small repository by tag", small_repository, at_most(8), work, rounds * 3),
-            "large": partial(by_tag, "a large repository by tag", large_repository, at_most(1.5), work, rounds),
+            "small": partial(by_tag, "a small repository by tag", small_repository, at_most(5.5), work, rounds * 3),
+            "large": partial(by_tag, "a large repository by tag", large_repository, at_most(1.75), work, rounds),
             "commit": partial(by_commit, "a large repository by commit", "", at_least(4), work, rounds),
             "subdirectory": partial(
                 by_commit, "one directory of a large repository by commit", "modules/m07", at_least(8), work, rounds

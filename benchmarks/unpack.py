@@ -74,9 +74,9 @@ class Shape:
 
 SHAPES = {
     "60 files": Shape(60, 8_000, {}),
-    "3 000 files": Shape(3_000, 8_333, {"zip": {ISAL: 0.65, ZLIB: 0.9}, "tar.gz": {ISAL: 0.85, ZLIB: 0.85}}),
-    "50 000 files": Shape(50_000, 200, {"zip": {ISAL: 0.7, ZLIB: 0.7}}),
-    "one large file": Shape(1, 600_000_000, {"zip": {ISAL: 0.7, ZLIB: 1.15}}),
+    "3 000 files": Shape(3_000, 8_333, {"zip": {ISAL: 0.68, ZLIB: 0.85}, "tar.gz": {ISAL: 0.75, ZLIB: 0.75}}),
+    "50 000 files": Shape(50_000, 200, {"zip": {ISAL: 0.75, ZLIB: 0.75}}),
+    "one large file": Shape(1, 600_000_000, {"zip": {ISAL: 0.6, ZLIB: 1.1}}),
 }
 LARGE = "one large file"
 

@@ -18,9 +18,8 @@ from getmodules.util.values import valueclass
 
 #: Output of one member of an archive comes in pieces of at most this size,
 PIECE_BYTES = 256 << 10
-#: and that of a whole compressed file of this one: it is made in a thread of its own, which after each has to
-#: wait for the interpreter.
-_STREAM_PIECE_BYTES = 2 << 20
+#: and that of a whole compressed file of this one: a second thread makes it, and waits for the interpreter after each.
+STREAM_PIECE_BYTES = 2 << 20
 #: xz -9 needs 65 MiB to decompress; no honest archive needs more.
 _XZ_MEMORY = 80 << 20
 #: zstd --ultra -21 and --long=26; the window is what a decompressor must hold.
@@ -187,7 +186,7 @@ def decode_all(codec: Codec, source: Iterable[bytes], checkpoint: Callable[[], N
         raise unexpected_format(codec.name, head, "it does not begin like one")
     while head:
         decoder = codec.new()
-        for out in _decode(codec, decoder, head, pieces, _STREAM_PIECE_BYTES):
+        for out in _decode(codec, decoder, head, pieces, STREAM_PIECE_BYTES):
             checkpoint()
             yield out
         head = _at_least(4, decoder.unused_data, pieces)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
 from functools import lru_cache, partial
 from typing import NamedTuple
 from zlib import adler32 as _adler32
@@ -16,10 +17,11 @@ from zlib import adler32 as _adler32
 from getmodules.api.limits import metadata_exceeded
 from getmodules.api.model import Archive, Kind, Member
 from getmodules.api.ports import Context
-from getmodules.archive.codecs import codec, decode_all
+from getmodules.archive.codecs import STREAM_PIECE_BYTES, codec, decode_all
 from getmodules.archive.names import decode_name
 from getmodules.archive.source import ambiguous, corrupt, opened, pieces, unexpected_format, unsupported
 from getmodules.util.redact import printable
+from getmodules.util.worker import Worker
 
 SPARSE_HINT = "pack it again: with GNU tar without --sparse, with bsdtar with --no-read-sparse"
 
@@ -137,6 +139,8 @@ _LARGEST = 1 << 63
 
 #: The members of an enumeration are slow to get at.
 _FILE = Kind.FILE
+#: Archives up to this size are decompressed without a second thread.
+_SMALL_BYTES = 256 << 10
 _DIRECTORY, _SYMLINK, _HARDLINK = b"5", b"2", b"1"
 _REGULAR = frozenset((b"0", b"\0", b"7"))
 _SPECIAL = (b"3", b"4", b"6")
@@ -153,7 +157,29 @@ def read_tar(archive: Archive, context: Context, codec_name: str | None) -> Iter
         stream: Iterable[bytes] = pieces(file, context.checkpoint)
         if codec_name is not None:
             stream = decode_all(codec(codec_name), stream, context.checkpoint)
-        yield from _Reader(_Stream(stream)).members()
+        if codec_name is None or archive.size <= _SMALL_BYTES:
+            yield from _Reader(_Stream(stream)).members()
+            return
+        with closing(_one_ahead(iter(stream))) as ahead:
+            yield from _Reader(_Stream(ahead)).members()
+
+
+def _one_ahead(pieces: Iterator[bytes]) -> Generator[bytes]:
+    """Yield ``pieces``; while the caller works on one, a second thread decompresses the next."""
+    ready: list[bytes | None] = []
+
+    def step() -> None:
+        ready.append(next(pieces, None))
+
+    with Worker("getmodules-decompress") as worker:
+        worker.give(step, STREAM_PIECE_BYTES)
+        while True:
+            worker.wait()
+            piece = ready.pop()
+            if piece is None:
+                return
+            worker.give(step, STREAM_PIECE_BYTES)
+            yield piece
 
 
 def read_offsets(archive: Archive, context: Context) -> Iterator[tuple[Member, int]]:

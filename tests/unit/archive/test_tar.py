@@ -4,12 +4,17 @@ import bz2
 import gzip
 import io
 import lzma
+import random
 import tarfile
+import threading
+from collections.abc import Generator, Iterable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from getmodules.api.model import Kind
+from getmodules.api.model import Archive, Kind, Member
+from getmodules.archive.tar import read_tar
 from getmodules.errors import (
     CorruptArchiveError,
     GetModulesError,
@@ -18,6 +23,7 @@ from getmodules.errors import (
     UnsupportedContentError,
 )
 from tests.support.archives import END, T, octal, pax, read, refused, tar_bytes, unpack
+from tests.support.contexts import a_context
 from tests.support.fakes import installed_files
 
 TEXT = b'variable "x" {}\n' * 40
@@ -205,3 +211,53 @@ def test_another_format_is_named(tmp_path: Path) -> None:
     (tmp_path / "0").rmdir()
     error = refused(CorruptArchiveError, "corrupt-archive", tar_bytes(A), "tar.gz", tmp_path)
     assert error.message == "this looks like tar, not gzip"
+
+
+# ------------------------------------------------------------------------------------------------- the thread
+
+
+NAME = "getmodules-decompress"
+
+
+def _large(size: int = 3 << 20) -> bytes:
+    return random.Random(7).randbytes(size)  # it stays as large when it is compressed
+
+
+def _reading(tmp_path: Path, data: bytes) -> Generator[Member]:
+    path = tmp_path / "archive.tar.gz"
+    path.write_bytes(data)
+    archive = Archive(path=path, size=len(data), digests={})
+    return cast("Generator[Member]", read_tar(archive, a_context(), "gzip"))
+
+
+def _threads() -> int:
+    return sum(thread.name == NAME for thread in threading.enumerate())
+
+
+def _contents(members: Iterable[Member]) -> list[bytes]:
+    return [b"".join(member.open()) for member in members]
+
+
+@pytest.mark.parametrize(("size", "threads"), [(1_000, 0), (3 << 20, 1)], ids=["small", "large"])
+def test_a_large_one_is_decompressed_by_a_second_thread(tmp_path: Path, size: int, threads: int) -> None:
+    data = _large(size)
+    members = _reading(tmp_path, gzip.compress(tar_bytes(T(name=b"a", data=data), T(name=b"b", data=b"end")), 1))
+    next(members)
+    assert _threads() == threads
+    assert _contents(members) == [b"end"]
+    assert _threads() == 0
+
+
+def test_one_that_is_not_read_to_its_end_leaves_no_thread(tmp_path: Path) -> None:
+    members = _reading(tmp_path, gzip.compress(tar_bytes(T(name=b"a", data=_large()), T(name=b"b", data=b"end")), 1))
+    next(members)
+    assert _threads() == 1
+    members.close()
+    assert _threads() == 0
+
+
+def test_one_that_breaks_off_says_so_through_the_thread(tmp_path: Path) -> None:
+    whole = gzip.compress(tar_bytes(T(name=b"a", data=_large())), 1)
+    with pytest.raises(CorruptArchiveError):
+        _contents(_reading(tmp_path, whole[: len(whole) // 2]))
+    assert _threads() == 0
