@@ -16,7 +16,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import UserDict
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import IO, TYPE_CHECKING, Final, NamedTuple, TypedDict
@@ -159,23 +160,41 @@ def _imported() -> type[Runner]:
     return Runner
 
 
+class _WithoutGit(UserDict[str, str]):
+    """A copy of ``environ`` without git's variables, which hands on what others set meanwhile."""
+
+    def __init__(self, environ: MutableMapping[str, str]) -> None:
+        super().__init__()
+        self._environ = environ
+        self.data = {
+            name: value
+            for name, value in environ.items()
+            # GitPython's own variables are for other users of it in this process.
+            if not name.startswith("GIT_") or name.startswith("GIT_PYTHON_")
+        }
+        # We look for git ourselves. GitPython would raise or print if it found none.
+        self.data["GIT_PYTHON_REFRESH"] = "quiet"
+
+    def __setitem__(self, name: str, value: str) -> None:
+        self._environ[name] = self.data[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self.data[name]
+        self._environ.pop(name, None)
+
+    def copy(self) -> dict[str, str]:  # type: ignore[override]
+        return dict(self.data)
+
+
 @contextmanager
 def _environ_without_git() -> Iterator[None]:
     """Replace ``os.environ`` for a moment by a mapping without git's variables.
 
-    Other threads see a complete mapping at any time. If the variables were removed from ``os.environ`` itself, a thread
-    that copies it at that moment would fail. The process's own environment does not change.
+    Other threads see a complete mapping at any time, and what they set is set. If the variables were removed from
+    ``os.environ`` itself, a thread that copies it at that moment would fail.
     """
     environ = os.environ
-    kept = {
-        name: value
-        for name, value in environ.items()
-        # GitPython's own variables are for other users of it in this process.
-        if not name.startswith("GIT_") or name.startswith("GIT_PYTHON_")
-    }
-    # We look for git ourselves. GitPython would raise or print if it found none.
-    kept["GIT_PYTHON_REFRESH"] = "quiet"
-    os.environ = kept  # type: ignore[assignment]  # noqa: B003 - no child is meant to inherit it but GitPython's own
+    os.environ = _WithoutGit(environ)  # type: ignore[assignment]  # noqa: B003 - children are not to inherit it
     try:
         yield
     finally:

@@ -106,3 +106,20 @@ def test_an_import_that_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
         patch.setitem(sys.modules, "git", None)
         refusal(ToolMissingError, "tool-missing", runner)
     assert runner().__name__ == "Git"
+
+
+def test_what_another_thread_sets_meanwhile_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_TRACE", "1")
+    monkeypatch.setenv("GONE_SOON", "x")
+    with gitpython._environ_without_git():
+        assert "GIT_TRACE" not in os.environ
+        os.environ["SET_MEANWHILE"] = "y"
+        os.environ.update(SET_AS_WELL="z")
+        del os.environ["GONE_SOON"]
+        assert os.environ.copy() == dict(os.environ)
+        os.environ.copy()["NOT_SET"] = "n"
+    assert (os.environ.pop("SET_MEANWHILE"), os.environ.pop("SET_AS_WELL")) == ("y", "z")
+    assert os.environ["GIT_TRACE"] == "1"
+    assert "GONE_SOON" not in os.environ
+    assert "NOT_SET" not in os.environ
+    monkeypatch.setenv("GONE_SOON", "x")
