@@ -203,7 +203,8 @@ class HttpSession(Protocol):
         """Send a request and return the answer, whose status is 2xx or one of ``accept``; raise for anything else.
 
         ``credential`` is shown to the origin of ``url`` alone, and masked in messages; ``headers`` go wherever a
-        redirect leads, so they are not for secrets.
+        redirect leads, so they are not for secrets: those that are ones (``Authorization``, ``Cookie``) or frame the
+        request (``Host``, ``Content-Length``) are refused.
         """
 
     def send(self, call: Call, context: Context) -> HttpAnswer:

@@ -62,14 +62,14 @@ class Extensions:
         else:
             self._add_pax(kind, pax_records(body))
 
-    def size(self, secrets_in_header: int) -> int:
+    def size(self, in_header: int) -> int:
         """Return the member's size, given the one in its own header."""
-        if self._size is None or self._size == secrets_in_header:
-            return secrets_in_header
+        if self._size is None or self._size == in_header:
+            return in_header
         # A header that cannot hold a size says zero, or as much as it can.
-        if self._size > _OCTAL_MOST and secrets_in_header in (0, _OCTAL_MOST):
+        if self._size > _OCTAL_MOST and in_header in (0, _OCTAL_MOST):
             return self._size
-        raise ambiguous(f"the tar gives one member two sizes: {secrets_in_header:,} and {self._size:,} bytes")
+        raise ambiguous(f"the tar gives one member two sizes: {in_header:,} and {self._size:,} bytes")
 
     def _add_pax(self, kind: bytes, records: dict[bytes, bytes]) -> None:
         for key, value in records.items():

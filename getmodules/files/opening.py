@@ -69,8 +69,8 @@ def directory_below(root: Path, parts: Sequence[str], *, make: bool = False) -> 
     try:
         for part in parts:
             inner = _entered(part, directory, make)
-            os.close(directory)
-            directory = inner
+            outer, directory = directory, inner  # before it is closed: an interrupt must not close it twice
+            os.close(outer)
         yield "", directory
     finally:
         os.close(directory)

@@ -32,6 +32,10 @@ from getmodules.net.wire import Wire, WireAnswer, shown_host
 #: Statuses that are worth another try: the server, or something on the way, blames itself, or says not now.
 TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 MAX_REDIRECTS = 10
+#: They would travel with a redirect, or frame the request anew.
+_NOT_A_PLUGINS = frozenset(
+    {"authorization", "proxy-authorization", "cookie", "host", "content-length", "transfer-encoding", "connection"}
+)
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: As long as servers themselves take a URL to be.
 _LONGEST_LOCATION = 8_192
@@ -84,6 +88,13 @@ class Session:
         scheme = check_url(url.partition("?")[0]).scheme
         if scheme not in DEFAULT_PORTS:
             raise AddressError(f"{scheme} is not spoken here", hint="a session speaks http and https")
+        refused = sorted(name for name in headers or {} if name.lower() in _NOT_A_PLUGINS)
+        if refused:
+            raise ValueError(
+                f"{refused[0]} is not a header for request(); credential= shows a secret to one origin only"
+            )
+        if type(body) not in (bytes, type(None)):
+            raise TypeError(f"body is {type(body).__name__}, not bytes")
         shown = {} if credential is None else {"Authorization": authorization_of(credential)}
         authorization = Authorization(origin=origin_of(url), headers=shown, anonymous=credential is None)
         call = Call(

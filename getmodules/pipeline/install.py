@@ -123,8 +123,9 @@ def _install(request: Request, targets: Targets, operation: Operation) -> None:
             with alone_with(package, operation):
                 trees = targets.write(source.wants, package, run.context)
                 _judge(source, package, trees, targets, run)
-                run.context.checkpoint()
-                run.context.phase(Phase.PUBLISHING)
+            run.context.checkpoint()
+            run.context.phase(Phase.PUBLISHING)  # not with the lock: a progress may wait for another package
+            with alone_with(package, operation):
                 run.cache.sync(targets.first_tree)
                 targets.publish(request.guards)
 

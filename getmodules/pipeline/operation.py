@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from getmodules.addresses.types import PackageAddress
 from getmodules.api.limits import Deadline, Limits
@@ -23,6 +23,10 @@ from getmodules.plugins.adapters import first_credential
 from getmodules.plugins.catalog import Catalog
 from getmodules.util.once import Memo
 from getmodules.util.values import field, valueclass
+
+#: Any lock: what makes one that a thread may take again is a function, not a class.
+Lock = AbstractContextManager[object]
+_CACHE = object()
 
 
 def _no_cache() -> CacheLocation | None:
@@ -45,8 +49,9 @@ class Operation:
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     memo: Memo = field(default_factory=Memo, repr=False)
     trouble: WriteTrouble = field(default_factory=WriteTrouble, repr=False)
-    #: Held while small archives are written, one at a time (ADR 26).
-    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    #: Held while small archives are written and published, one at a time (ADR 26). A thread may take it again: a signal
+    #: or a log handler may install something with the same client.
+    lock: Lock = field(default_factory=threading.RLock, repr=False)
     private: PrivateDirectories = field(default_factory=PrivateDirectories, repr=False)
 
     def checkpoint(self) -> None:
@@ -81,7 +86,7 @@ class Operation:
         """Open the cache for a package; one that lies on this machine needs none."""
         if isinstance(package, str) or is_local(package, self.catalog):
             return None
-        return self.memo.once("the cache", self.open_cache, lambda: None)
+        return self.memo.once(_CACHE, self.open_cache, lambda: None)
 
     @contextmanager
     def _reported(self, name: str) -> Iterator[Reporting]:

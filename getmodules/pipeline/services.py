@@ -11,7 +11,7 @@ from getmodules.api.ports import Progress
 from getmodules.cache.location import CacheLocation, open_cache
 from getmodules.files.private import PrivateDirectories, Sweeper
 from getmodules.net.settings import ClientNetwork
-from getmodules.pipeline.operation import Operation
+from getmodules.pipeline.operation import Lock, Operation
 from getmodules.pipeline.settings import Settings
 from getmodules.plugins.catalog import Catalog, build
 from getmodules.plugins.loader import check_named, load, warn_of_broken
@@ -26,7 +26,7 @@ class Services:
         self._network = ClientNetwork(settings.network)
         self._sweeper = Sweeper()
         #: By process: whoever holds one is not in a process that is forked meanwhile.
-        self._locks: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
+        self._locks: defaultdict[int, Lock] = defaultdict(threading.RLock)
         self._cache_lock = threading.Lock()
         self._cache: CacheLocation | None = None
         self._has_told = False
@@ -42,19 +42,16 @@ class Services:
     def operation(self, limits: Limits | None = None, progress: Progress | None = None) -> Operation:
         """Begin one call of the client."""
         self._check_plugins()
-        progress = progress or self.settings.progress
-        # A progress of the caller's may wait for another operation, which then must not need the same lock.
-        is_callers = type(progress) is not Progress
         return Operation(
             catalog=self.catalog,
             limits=limits or self.settings.limits,
-            progress=progress,
+            progress=progress or self.settings.progress,
             sweeper=self._sweeper,
             network=self._network,
             open_cache=self._open_cache,
             offline=self.settings.offline,
             environ=self.settings.environ,
-            lock=threading.Lock() if is_callers else self._locks[os.getpid()],
+            lock=self._locks[os.getpid()],
             private=PrivateDirectories(self._sweeper),
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from queue import Queue
+from queue import SimpleQueue
 from typing import Final, Self
 
 Job = Callable[[], None]
@@ -32,7 +32,11 @@ class Worker:
         self._inline_bytes = inline_bytes
         self._batch: list[Job] = []
         self._batch_bytes = 0
-        self._queue: Queue[list[Job] | None] = Queue(_WAITING)
+        # Both are written in C: an interrupt leaves no lock of theirs held, as it does one of queue.Queue.
+        self._batches: SimpleQueue[list[Job] | None] = SimpleQueue()
+        self._done: SimpleQueue[None] = SimpleQueue()
+        #: Batches that the thread has not reported as done.
+        self._waiting = 0
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
         self._is_stopped = False
@@ -52,7 +56,7 @@ class Worker:
         self._batch_bytes += size
         if len(self._batch) < _BATCH_JOBS and self._batch_bytes < _BATCH_BYTES:
             return
-        if in_order or not self._queue.full():
+        if in_order or not self._is_busy():
             self._hand_over()
         else:
             self._run_here()
@@ -64,15 +68,23 @@ class Worker:
             self._run_here()
         else:
             self._hand_over()
-            self._queue.join()
+            while self._waiting:
+                self._wait_for_one()
             self._raise_failure()
 
     def stop(self) -> None:
         """End the thread after the job that it is at; those that wait are not run."""
+        try:
+            self._stop()
+        except BaseException:  # an interrupt that hits just this moment: finish, then let it through
+            self._stop()
+            raise
+
+    def _stop(self) -> None:
         self._is_stopped = True
         self._batch = []
         if self._thread is not None:
-            self._queue.put(None)
+            self._batches.put(None)
             if self._thread.is_alive():
                 self._thread.join()
             self._thread = None
@@ -92,8 +104,21 @@ class Worker:
             self._start()
         if self._thread is None:
             self._run_here()
-        else:
-            self._queue.put(self._take_batch())
+            return
+        while self._waiting >= _WAITING:
+            self._wait_for_one()
+        self._batches.put(self._take_batch())
+        self._waiting += 1
+
+    def _is_busy(self) -> bool:
+        """Return whether the thread has as many batches as may wait."""
+        while self._waiting and not self._done.empty():
+            self._wait_for_one()
+        return self._waiting >= _WAITING
+
+    def _wait_for_one(self) -> None:
+        self._done.get()
+        self._waiting -= 1
 
     def _start(self) -> None:
         # Stored before it runs: an interrupt in between must not leave a thread that is never ended.
@@ -116,14 +141,14 @@ class Worker:
             raise self._failure
 
     def _run(self) -> None:
-        while (batch := self._queue.get()) is not None:
+        while (batch := self._batches.get()) is not None:
             try:
                 for job in batch:
-                    # The queue is emptied even then, so that a caller who waits for space in it goes on.
+                    # All batches are reported even then, so that a caller who waits for one goes on.
                     if self._is_stopped or self._failure is not None:
                         break
                     job()
             except BaseException as error:  # noqa: BLE001 -- raised at the caller's next step
                 self._failure = error
             finally:
-                self._queue.task_done()
+                self._done.put(None)

@@ -16,7 +16,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -160,42 +159,53 @@ def _imported() -> type[Runner]:
     return Runner
 
 
-class _WithoutGit(UserDict[str, str]):
-    """A copy of ``environ`` without git's variables, which hands on what others set meanwhile."""
+class _WithoutGit(MutableMapping[str, str]):
+    """The environment, without git's variables for the thread that made this; others see it and change it as it is."""
 
     def __init__(self, environ: MutableMapping[str, str]) -> None:
-        super().__init__()
         self._environ = environ
-        self.data = {
+        self._thread = threading.get_ident()
+        self._own = {
             name: value
             for name, value in environ.items()
             # GitPython's own variables are for other users of it in this process.
             if not name.startswith("GIT_") or name.startswith("GIT_PYTHON_")
         }
         # We look for git ourselves. GitPython would raise or print if it found none.
-        self.data["GIT_PYTHON_REFRESH"] = "quiet"
+        self._own["GIT_PYTHON_REFRESH"] = "quiet"
+
+    @property
+    def _seen(self) -> MutableMapping[str, str]:
+        return self._own if threading.get_ident() == self._thread else self._environ
+
+    def __getitem__(self, name: str) -> str:
+        return self._seen[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._seen)
+
+    def __len__(self) -> int:
+        return len(self._seen)
 
     def __setitem__(self, name: str, value: str) -> None:
-        self._environ[name] = self.data[name] = value
+        self._seen[name] = value
 
     def __delitem__(self, name: str) -> None:
-        del self.data[name]
-        self._environ.pop(name, None)
+        del self._seen[name]
 
-    def copy(self) -> dict[str, str]:  # type: ignore[override]
-        return dict(self.data)
+    def copy(self) -> dict[str, str]:
+        return dict(self._seen)
 
 
 @contextmanager
 def _environ_without_git() -> Iterator[None]:
-    """Replace ``os.environ`` for a moment by a mapping without git's variables.
+    """Replace ``os.environ`` for a moment by a mapping in which this thread finds no variable of git.
 
-    Other threads see a complete mapping at any time, and what they set is set. If the variables were removed from
-    ``os.environ`` itself, a thread that copies it at that moment would fail.
+    If the variables were removed from ``os.environ`` itself, other threads would miss them.
     """
     environ = os.environ
-    os.environ = _WithoutGit(environ)  # type: ignore[assignment]  # noqa: B003 - children are not to inherit it
     try:
+        os.environ = _WithoutGit(environ)  # type: ignore[assignment]  # noqa: B003 - children are not to inherit it
         yield
     finally:
         os.environ = environ  # noqa: B003

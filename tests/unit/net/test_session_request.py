@@ -11,10 +11,9 @@ from getmodules.api import Blob, Credential, HttpAnswer, HttpSession, Secret
 from getmodules.errors import AddressError, AuthenticationError, LimitExceededError, NetworkError, UnsafeContentError
 from getmodules.net.session import Session
 from getmodules.net.wire import Wire
-from tests.support.contexts import a_context
+from tests.support.contexts import QUICK, a_context
 from tests.support.refusals import refusal
 from tests.support.servers import serving
-from tests.unit.net.test_wire import QUICK
 
 URL = "https://modules.example/vpc.json"
 TOKEN = Credential(secret=Secret("s3cret-t0ken"), found_in="a test")
@@ -105,3 +104,14 @@ def test_a_redirect_further_into_a_network_is_refused(session: HttpSession) -> N
 
     with serving(answer) as server:
         refusal(UnsafeContentError, "unsafe-content/elsewhere", session.request, "GET", f"{server.url}/x", a_context())
+
+
+@pytest.mark.parametrize("name", ["Authorization", "cookie", "Host", "Transfer-Encoding", "content-length"])
+def test_headers_that_would_travel_or_frame_the_request_are_refused(session: HttpSession, name: str) -> None:
+    with pytest.raises(ValueError, match=f"^{name} is not a header"):
+        session.request("GET", URL, a_context(), headers={name: "s3cr3t"})
+
+
+def test_a_body_that_is_not_bytes_is_refused(session: HttpSession) -> None:
+    with pytest.raises(TypeError, match="body is str, not bytes"):
+        session.request("POST", URL, a_context(), body="text")  # type: ignore[arg-type]

@@ -265,25 +265,44 @@ def test_a_plugin_that_waits_for_ever_delays_no_other_package(
     assert len(outcome.done) == PACKAGES + 1
 
 
-class Crowd(Progress):
-    """How many packages were ever published at one time."""
+def test_small_archives_are_written_and_published_one_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = most = 0
 
-    def __init__(self) -> None:
-        self._publishing: set[str] = set()
-        self.most = 0
+    def sync(_: int) -> None:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        time.sleep(0.01)
+        inside -= 1
 
-    def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
-        if phase is Phase.PUBLISHING:
-            self._publishing.add(package)
-            self.most = max(self.most, len(self._publishing))
-            time.sleep(0.01)
-            self._publishing.discard(package)
+    monkeypatch.setattr("getmodules.files.staging.sync_filesystem", sync)
+    assert all_installed(client_of(Plugin(getter_of(lambda: blob(ZIP)))), tmp_path)
+    assert most == 1
 
 
-def test_small_archives_are_written_and_published_one_at_a_time(tmp_path: Path) -> None:
-    crowd = Crowd()
-    assert all_installed(client_of(Plugin(getter_of(lambda: blob(ZIP))), crowd), tmp_path)
-    assert crowd.most == 1
+def test_a_progress_may_make_small_packages_wait_for_each_other(tmp_path: Path) -> None:
+    client = client_of(Plugin(getter_of(lambda: blob(ZIP))), Waiting(Phase.PUBLISHING, Meeting().attend))
+    assert all_installed(client, tmp_path)
+
+
+def test_a_thread_that_publishes_may_install_something_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a signal handler does, or a handler of logs."""
+    client = client_of(Plugin(getter_of(lambda: blob(ZIP))))
+    syncs: list[int] = []
+
+    def sync(fd: int) -> None:
+        syncs.append(fd)
+        if len(syncs) == 1:
+            client.get("fake://h/inner", tmp_path / "inner")
+
+    monkeypatch.setattr("getmodules.files.staging.sync_filesystem", sync)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(client.get, "fake://h/outer", tmp_path / "outer").result(PATIENCE)
+    assert sorted(os.listdir(tmp_path)) == ["inner", "outer"]
 
 
 def test_large_archives_are_published_side_by_side(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -108,18 +109,22 @@ def test_an_import_that_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
     assert runner().__name__ == "Git"
 
 
-def test_what_another_thread_sets_meanwhile_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_threads_see_and_change_the_environment_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_TRACE", "1")
     monkeypatch.setenv("GONE_SOON", "x")
-    with gitpython._environ_without_git():
-        assert "GIT_TRACE" not in os.environ
+
+    def another() -> tuple[str | None, bool]:
+        seen = os.environ.get("GIT_TRACE"), os.environ.copy() == dict(os.environ)
         os.environ["SET_MEANWHILE"] = "y"
         os.environ.update(SET_AS_WELL="z")
         del os.environ["GONE_SOON"]
+        return seen
+
+    with gitpython._environ_without_git(), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(another).result() == ("1", True)
+        assert "GIT_TRACE" not in os.environ
         assert os.environ.copy() == dict(os.environ)
-        os.environ.copy()["NOT_SET"] = "n"
     assert (os.environ.pop("SET_MEANWHILE"), os.environ.pop("SET_AS_WELL")) == ("y", "z")
     assert os.environ["GIT_TRACE"] == "1"
     assert "GONE_SOON" not in os.environ
-    assert "NOT_SET" not in os.environ
     monkeypatch.setenv("GONE_SOON", "x")
