@@ -26,6 +26,7 @@ from getmodules.util.values import field, valueclass
 
 #: Any lock: what makes one that a thread may take again is a function, not a class.
 Lock = AbstractContextManager[object]
+#: The key of the opened cache among the answers of an operation; a plugin can ask for any other key.
 _CACHE = object()
 
 

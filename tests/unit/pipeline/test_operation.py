@@ -1,4 +1,4 @@
-"""What every package of an operation is worked on with."""
+"""An operation, and the run of a package in it."""
 
 from __future__ import annotations
 
