@@ -12,7 +12,8 @@ from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.api.limits import Limits
 from getmodules.api.model import Installed, Request, Resolved, Want
 from getmodules.api.ports import Context, Progress
-from getmodules.errors import AddressError
+from getmodules.archive.dot_git import is_dot_git
+from getmodules.errors import AddressError, ConfigError
 from getmodules.files.os_errors import install_error
 from getmodules.net.settings import NetSettings
 from getmodules.pipeline import detect as detection, gates
@@ -136,7 +137,7 @@ class Client:
         address = self.detect(source, base=base)
         want = Want(
             subdir=address.subdir,
-            dest=_absolute(dest),
+            dest=_destination(dest),
             source=redact_address(source),
             address=address.display(),
             force=force,
@@ -364,6 +365,15 @@ class Client:
             if address.subdir:
                 raise AddressError("packages are published and looked at as a whole", hint="leave out //SUBDIRECTORY")
             yield package, cast("Repository", getter.repository(package, run.context)), run.context
+
+
+def _destination(dest: StrPath) -> Path:
+    path = _absolute(dest)
+    if is_dot_git(path.name):
+        raise ConfigError(
+            f"{printable(path.name)!r} is not a place for a module", hint="git keeps its own things there"
+        )
+    return path
 
 
 def _absolute(dest: StrPath) -> Path:

@@ -163,6 +163,7 @@ class UnsafeContentError(ContentError):
             "absolute-path",
             "parent-path",
             "bad-name",
+            "dot-git",
             "unportable-name",
             "duplicate-name",
             "case-collision",

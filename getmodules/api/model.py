@@ -41,12 +41,16 @@ class Gate(StrEnum):
 
 @valueclass
 class Demand:
-    """A demand that ``value`` is what arrives at ``gate``; ``by`` says who wants that (``--expect``, ``the lock``)."""
+    """A demand that ``value`` is what arrives at ``gate``; ``by`` says who wants that (``--expect``, ``the lock``).
+
+    ``hint`` is what to do where it does not hold, if there is more to say than for every demand of this ``check``.
+    """
 
     gate: Gate
     check: str
     value: str
     by: str
+    hint: str | None = None
 
 
 @valueclass
@@ -243,10 +247,14 @@ class Entry(NamedTuple):
 
 @valueclass(kw_only=False)
 class Tree:
-    """The tree that was written into one staging directory."""
+    """The tree that was written into one staging directory.
+
+    ``left_out`` is the number of members that it would have, if ``.git`` were installed.
+    """
 
     entries: tuple[Entry, ...]
     h1: str
+    left_out: int = 0
 
     @property
     def files(self) -> int:

@@ -12,19 +12,26 @@ from functools import partial
 from pathlib import Path
 
 from getmodules.api.model import Kind, Member, Members
+from getmodules.archive.dot_git import DOT_GIT
 from getmodules.files.local import LocalFile, unreadable, unreadable_below
 from getmodules.files.opening import directory_below, split
 
 
 def members_of(path: str | os.PathLike[str]) -> Members:
     """Return the members of a directory, for a getter that has filled one, or that copies one."""
-    return Members(walk(Path(path)))
+    return Members(walk(Path(path), into_git=False))
 
 
-def walk(root: Path, leave_out: Callable[[str, bool], bool] = lambda path, directory: False) -> Iterator[Member]:
+def walk(
+    root: Path,
+    leave_out: Callable[[str, bool], bool] = lambda path, directory: False,
+    *,
+    into_git: bool = True,
+) -> Iterator[Member]:
     """Yield the members below ``root``.
 
-    ``leave_out`` is called with each path and whether it is a directory; a directory left out is not entered.
+    ``leave_out`` is called with each path and whether it is a directory; a directory left out is not entered. Nor is a
+    ``.git``, if not ``into_git``: what is not installed need not be looked at, and may be a long history.
     """
     pending = [""]
     while pending:
@@ -35,7 +42,7 @@ def walk(root: Path, leave_out: Callable[[str, bool], bool] = lambda path, direc
             kind = _kind(status.st_mode)
             if leave_out(path, kind is Kind.DIRECTORY):
                 continue
-            if kind is Kind.DIRECTORY:
+            if kind is Kind.DIRECTORY and (into_git or name != DOT_GIT):
                 directories.append(path)
             yield _member(root, path, status, target)
         pending.extend(reversed(directories))

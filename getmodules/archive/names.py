@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from getmodules.api.limits import METADATA_BYTES, Limits, metadata_exceeded
 from getmodules.api.model import MemberPath
+from getmodules.archive.dot_git import find_dot_git
 from getmodules.errors import UnsafeContentError
 from getmodules.util.redact import printable
 
@@ -26,7 +27,7 @@ _RESERVED = r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])
 #: A last component that needs no second look; what does not match takes the long way. Lower case only: without
 #: having to look for the other one, the expression is four times as fast, and there is nothing to fold.
 _is_plain = re.compile(
-    r"(?!(?:con|prn|aux|nul|conin\$|conout\$|com[0-9]|lpt[0-9])(?:\.|\Z))[a-z0-9_.()@=+,~-]*(?<!\.)"
+    r"(?!(?:con|prn|aux|nul|conin\$|conout\$|com[0-9]|lpt[0-9])(?:\.|\Z)|(?:\.git|git~1)\Z)[a-z0-9_.()@=+,~-]*(?<!\.)"
 ).fullmatch
 _DRIVE = re.compile(r"[A-Za-z]:")
 _UNPORTABLE = re.compile(rf"{_RESERVED}(?:\..*)?|.*[ .]|.*[<>:\"|?*].*", re.IGNORECASE | re.DOTALL)
@@ -61,7 +62,7 @@ def member_path(name: str) -> MemberPath:
 
 
 class NameBook:
-    """The names of one package so far; :meth:`admit` takes the next one or refuses it."""
+    """The names of one package so far; :meth:`admit` takes the next one, leaves it out or refuses it."""
 
     _FILE: ClassVar[int] = 1
     _DIRECTORY: ClassVar[int] = 2
@@ -78,7 +79,8 @@ class NameBook:
         self._remembered = 0
         self.notices: dict[str, tuple[int, str]] = {}
 
-    def admit(self, name: str, *, directory: bool) -> MemberPath:
+    def admit(self, name: str, *, directory: bool) -> MemberPath | None:
+        """Return the path of a member; None for one that is left out, which is or lies in a ``.git``."""
         kinds = self._kinds
         parent, slash, last = name.rpartition("/")
         if (
@@ -95,15 +97,18 @@ class NameBook:
             return MemberPath(name)
         return self._admit_odd(name, directory)
 
-    def _admit_odd(self, name: str, directory: bool) -> MemberPath:
+    def _admit_odd(self, name: str, directory: bool) -> MemberPath | None:
         path = member_path(name)
         if not path:
             if not directory:
                 raise _refused(name, "bad-name", "names no file")
             return path
-        slash = path.rfind("/")
+        left_out = find_dot_git(path)
+        slash = (path if left_out is None else left_out).rfind("/")
         if slash > 0:
             self._imply(path[:slash])
+        if left_out is not None:
+            return None
         known = self._kinds.get(path)
         if known is None:
             self._remember(path, directory)

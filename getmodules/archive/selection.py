@@ -8,6 +8,7 @@ from itertools import islice, takewhile
 from pathlib import Path
 
 from getmodules.api.model import MemberPath
+from getmodules.archive.dot_git import DOT_GIT
 from getmodules.errors import SubdirectoryNotFoundError
 from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
@@ -78,6 +79,8 @@ class Selection:
         """Check, after all members, that the directory was found; ``directories`` are those that the package has."""
         if self._file is not None:
             raise self._not_a_directory(self._file, "")
+        if not self._found and DOT_GIT in self.subdir.split("/"):
+            raise SubdirectoryNotFoundError(f"{printable(self.subdir)!r} is git's own: no .git is installed")
         if not self._found:
             raise SubdirectoryNotFoundError(
                 f"the package has no directory {printable(self.subdir)!r}", hint=self._near(directories)

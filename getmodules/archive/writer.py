@@ -17,6 +17,7 @@ from typing import Any
 from getmodules.api.limits import RATIO_FREE_BYTES
 from getmodules.api.model import Entry, Kind, Member, MemberPath, Members, Tree, new_tuple
 from getmodules.api.ports import Context
+from getmodules.archive.dot_git import check_no_repository, find_dot_git
 from getmodules.archive.links import LinkWalk
 from getmodules.archive.names import NameBook, member_path
 from getmodules.archive.selection import Output, Selection
@@ -74,6 +75,8 @@ class _Writer:
         for builder in self._builders:
             if not builder.selection.is_glob:
                 self._by_subdir.setdefault(builder.selection.subdir, []).append(builder)
+        #: The ``.git`` that were left out.
+        self._left_out: set[str] = set()
         self._can_share = True
         self._thread = WriteThread()
         self._unreported = 0
@@ -95,6 +98,9 @@ class _Writer:
                 raise _not_allowed(member)
             directory = kind is _DIRECTORY
             path = self._book.admit(name, directory=directory)
+            if path is None:
+                self._leave_out(name, size or 0)
+                continue
             if self._whole is not None and path:
                 wanted = [(self._whole, path)]
             else:
@@ -140,13 +146,35 @@ class _Writer:
         self._report()
         for count, first in self._book.notices.values():
             self._context.notice(first if count == 1 else f"{first} ({count:,} such names)")
+        self._notice_left_out()
         return trees
+
+    def _leave_out(self, name: str, size: int) -> None:
+        """Write nothing of a member that is called ``.git`` or lies in one, but the directory that it would be in.
+
+        It counts towards the limits nevertheless: to leave it out, a tar has to be decompressed.
+        """
+        left_out = find_dot_git(member_path(name)) or ""
+        parent = MemberPath(left_out.rpartition("/")[0])
+        for builder in self._builders_of(parent):
+            if parent and builder.selection.subdir:
+                builder.selection.offer(parent, directory=True)
+            relative = builder.selection.relative(parent)
+            if relative is not None:
+                builder.leave_out(relative, size)
+                self._left_out.add(left_out)
+
+    def _notice_left_out(self) -> None:
+        if self._left_out:
+            shown = f"{printable(min(self._left_out))!r} in the package is left out: no .git is installed"
+            count = len(self._left_out)
+            self._context.notice(shown if count == 1 else f"{shown} ({count:,} such names)")
 
     def _wanted(self, path: MemberPath, directory: bool, link: str) -> list[tuple[TreeBuilder, MemberPath]]:
         wanted = []
         for builder in self._builders_of(path):
             selection = builder.selection
-            if selection.subdir:
+            if selection.subdir and path:  # the top is no directory that a glob may choose
                 selection.offer(path, directory=directory, link=link)
             relative = selection.relative(path)
             if relative:
@@ -280,6 +308,8 @@ class _Writer:
         original = member_path(member.target)
         inside = builder.selection.relative(original)
         source = builder.entries.get(inside) if inside else None
+        if find_dot_git(original) is not None:
+            raise self._no_hardlink(member, "no .git is installed", None)
         if inside is None and original in self._book:
             raise self._no_hardlink(
                 member,
@@ -353,6 +383,7 @@ class TreeBuilder:
         self._limits = limits = context.limits
         self._most_entries = limits.entries
         self._links: dict[str, str] = {}
+        self._left_out = 0
         self._bytes = 0
         self._entry_count = 0
         # Shorter names than this cannot be too long, however many bytes their characters take, nor too deep.
@@ -429,12 +460,23 @@ class TreeBuilder:
             raise self._limits.exceeded("path_bytes", f"the target of the link {printable(path)!r}")
         self._links[path] = target
 
+    def leave_out(self, parent: str, size: int) -> None:
+        """Count a member of ``size`` in the directory ``parent`` that is not written."""
+        self.make_directory(parent)
+        self._left_out += 1
+        self._entry_count += 1
+        if self._entry_count > self._most_entries:
+            self._check_entry(parent)
+        self.count_bytes(size)
+
     # ------------------------------------------------------------------------------------------- the end
 
     def finish(self) -> Tree:
+        check_no_repository((*self.entries, *self._links))
         self._make_links()
         entries = tuple(map(self.entries.__getitem__, sorted(self.entries)))
-        return Tree(entries, h1([(path, digest) for path, _, _, _, digest, _ in entries if digest is not None]))
+        named = [(path, digest) for path, _, _, _, digest, _ in entries if digest is not None]
+        return Tree(entries, h1(named), self._left_out)
 
     def _make_links(self) -> None:
         if not self._links:

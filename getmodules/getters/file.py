@@ -10,7 +10,6 @@ import os
 import re
 import stat
 from collections.abc import Iterable
-from pathlib import Path
 from urllib.parse import quote
 
 from getmodules.addresses.types import PackageAddress
@@ -99,27 +98,11 @@ class FileGetter:
         except OSError as error:
             raise unreadable(path, error) from error
         if stat.S_ISDIR(status.st_mode):
-            _notice_checkouts(path, pin.package.url, wants, context)
-            return Members(walk(path, is_private))
+            return Members(walk(path, is_private, into_git=False))
         if not stat.S_ISREG(status.st_mode):
             raise UnsafeContentError(f"{printable(str(path))!r} is a device, fifo or socket", part="special-file")
         # The path itself may be a link to the archive, so it is resolved; its target must still be a regular file.
         return Blob(chunks=read_file(path.resolve()), size=status.st_size, name=path.name)
-
-
-def _notice_checkouts(path: Path, url: str, wants: Iterable[Want], context: Context) -> None:
-    """Notify the user that a checkout is copied with its ``.git``.
-
-    A user who names a checkout may expect the files of its commit. The copy has the whole history and everything that
-    is not committed, so it may be another package after each git command.
-    """
-    for subdir in dict.fromkeys(want.subdir for want in wants):
-        if os.path.lexists(path / subdir / ".git"):
-            repository = f"{url}/{quote(subdir)}" if subdir else url
-            context.notice(
-                f".git is copied along, as {printable(str(path / subdir), 500)} is a checkout; "
-                f"git::{repository} brings the files of its commit alone"
-            )
 
 
 @hookimpl

@@ -83,9 +83,17 @@ def _hold(gate: Gate, subject: Pin | Archive | Tree, demand: Demand) -> Evidence
         failure: type[VerificationError] = LockMismatchError if demand.check == LOCK else DigestMismatchError
         raise failure(
             f"{demand.by} wants the {_SUBJECTS[gate]} to be {demand.value}, but it is {found}",
-            hint=HINTS.get(demand.check),
+            hint=_hint(subject, demand),
         )
     return Evidence(check=demand.check, subject=_SUBJECTS[gate], value=demand.value, by=demand.by)
+
+
+def _hint(subject: Pin | Archive | Tree, demand: Demand) -> str | None:
+    hint = demand.hint or HINTS.get(demand.check)
+    if isinstance(subject, Tree) and subject.left_out:
+        # Locks of earlier versions count it, and so does a hash of the directory that is copied.
+        return f"its .git is left out: was it counted when the hash was made? If not, {hint}"
+    return hint
 
 
 def _found(subject: Pin | Archive | Tree, demand: Demand) -> str:

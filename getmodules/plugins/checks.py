@@ -66,7 +66,7 @@ def is_sound_demand(demand: Any) -> bool:
     if not isinstance(demand, Demand) or not isinstance(demand.gate, Gate):
         return False
     texts: tuple[object, ...] = (demand.check, demand.value, demand.by)
-    if not all(isinstance(text, str) for text in texts):
+    if not all(isinstance(text, str) for text in texts) or not isinstance(demand.hint, str | None):
         return False
     try:
         return demand.gate is not Gate.BYTES or bool(Digest.parse(demand.value, weak=True))

@@ -164,9 +164,19 @@ def _plugin(entry: entrypoints.EntryPoint, **more: Any) -> Plugin:
 
 def _check_without(selection: PluginSelection, found: Sequence[entrypoints.EntryPoint]) -> None:
     known = {each for entry in found for each in _names(entry.name, entry.distribution)}
+    required = set(map(_comparable, selection.only or ()))
     for name in sorted(selection.without):
         if _comparable(name) not in known:
             raise _no_plugin(f"there is no plugin named {printable(name)!r} to take out", name, known)
+        for entry in found:
+            names = _names(entry.name, entry.distribution)
+            if _comparable(name) in names and names & required:
+                # It may refuse what a policy forbids: whoever calls a command must not undo what the variable says.
+                raise ConfigError(
+                    f"{printable(name)!r} is to be taken out, and GETMODULES_PLUGINS names it"
+                    f" ({', '.join(sorted(names & required))})",
+                    hint=f"do without --no-plugin {printable(name)}, or without the name in GETMODULES_PLUGINS",
+                )
 
 
 def _itself(plugin: object) -> object:

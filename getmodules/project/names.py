@@ -10,6 +10,7 @@ from typing import Final
 
 from getmodules.addresses.grammar import parse
 from getmodules.addresses.types import SourceAddress
+from getmodules.archive.dot_git import is_dot_git
 from getmodules.archive.names import fold, is_unportable, member_path
 from getmodules.errors import ConfigError, GetModulesError, UnsafeContentError
 from getmodules.util.redact import printable, redact_address
@@ -52,7 +53,7 @@ def check_dest(text: str) -> str:
         raise ConfigError(
             f"{printable(odd)!r} cannot be a name on every system", hint="Windows has none like it: choose another"
         )
-    if fold(parts[0]) in _OURS or ".git" in map(fold, parts):
+    if fold(parts[0]) in _OURS or any(map(is_dot_git, parts)):
         raise ConfigError(
             f"{printable(path)!r} is not a place for modules",
             hint="git and getmodules keep things there: as in modules/vpc",

@@ -186,7 +186,7 @@ def locked_job(
         dest=dest,
         source=module.source,
         demands=(*_package_demands(package), *others),
-        tree_demands=(_demand(Gate.TREE, module.h1), *by_tree),
+        tree_demands=(_demand(Gate.TREE, module.h1, _changed_hint(module.name)), *by_tree),
         force=force,
     )
 
@@ -213,8 +213,12 @@ def _package_demands(package: LockedPackage) -> tuple[Demand, ...]:
     return tuple(found)
 
 
-def _demand(gate: Gate, value: str) -> Demand:
-    return Demand(gate=gate, check=demanded.LOCK, value=value, by=_BY)
+def _demand(gate: Gate, value: str, hint: str | None = None) -> Demand:
+    return Demand(gate=gate, check=demanded.LOCK, value=value, by=_BY, hint=hint)
+
+
+def _changed_hint(name: str) -> str:
+    return f"the content changed since it was locked: find out why before getmodules lock --upgrade {name} takes it"
 
 
 def _split(demands: tuple[Demand, ...]) -> tuple[tuple[Demand, ...], tuple[Demand, ...]]:

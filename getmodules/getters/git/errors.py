@@ -456,7 +456,7 @@ def not_found(command: FailedCommand, said: str, _: object) -> GetModulesError:
 
 #: The identifiers that git's fsck has for harmful names; all its others are about broken objects.
 _HOSTILE: Final = {
-    "hasDotgit": "bad-name",
+    "hasDotgit": "dot-git",
     "hasDot": "bad-name",
     "emptyName": "bad-name",
     "hasDotdot": "parent-path",

@@ -12,7 +12,6 @@ import re
 import sys
 import threading
 import time
-import unicodedata
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -20,6 +19,7 @@ from itertools import islice
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
 from getmodules.api.limits import METADATA_BYTES, metadata_exceeded
+from getmodules.archive.dot_git import is_dot_git
 from getmodules.errors import CorruptArchiveError, UnsafeContentError
 from getmodules.getters.git.environment import environment
 from getmodules.getters.git.process import Git
@@ -348,11 +348,6 @@ def _drain(stream: IO[bytes]) -> None:
 _ID = rb"(?:[0-9a-f]{40}|[0-9a-f]{64})"
 _COMMIT = re.compile(rb"tree (%s)\n" % _ID)
 _TAG = re.compile(rb"object (%s)\ntype (commit|tree|blob|tag)\n" % _ID)
-#: The names that HFS+ and NTFS take for ``.git``.
-_DOT_GIT = re.compile(r"(?:\.git|git~1)[ .]*(?::.*)?", re.IGNORECASE | re.DOTALL)
-_IGNORABLE = frozenset(
-    "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
-)
 
 
 class Mode:
@@ -436,10 +431,8 @@ def _check_name(name: str) -> None:
         raise _hostile(name, "parent-path", "leads out of its directory")
     if "/" in name:
         raise _hostile(name, "absolute-path" if name.startswith("/") else "bad-name", "has a slash in it")
-    if name[0] in ".gG" or not name.isascii():
-        folded = "".join(c for c in unicodedata.normalize("NFC", name) if c not in _IGNORABLE)
-        if _DOT_GIT.fullmatch(folded):
-            raise _hostile(name, "bad-name", "is git's own directory on some systems")
+    if is_dot_git(name):
+        raise _hostile(name, "dot-git", "is git's own directory, at least on some systems")
 
 
 def _hostile(name: str, part: str, what: str) -> UnsafeContentError:

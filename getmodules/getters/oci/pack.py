@@ -16,6 +16,7 @@ from typing import IO, Final
 from getmodules.api.limits import Limits
 from getmodules.api.model import Kind, Member
 from getmodules.api.ports import Context
+from getmodules.archive.dot_git import check_no_repository
 from getmodules.archive.links import LinkWalk
 from getmodules.archive.names import NameBook
 from getmodules.errors import UnsafeContentError, UnsupportedContentError
@@ -53,6 +54,7 @@ def pack(members: Iterable[Member], target: Path, context: Context) -> Packed:
     """
     files = _resolved(list(members), context)
     _check_names(files, context)
+    check_no_repository(name for name, _ in files)
     with (
         translated(f"cannot write the package to {printable(str(target), 500)!r}", ANOTHER_TMPDIR),
         target.open("xb") as file,

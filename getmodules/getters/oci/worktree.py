@@ -23,6 +23,7 @@ from getmodules.api.limits import METADATA_BYTES, metadata_exceeded
 from getmodules.api.model import Kind, Member
 from getmodules.api.ports import Context
 from getmodules.archive.directory import member_at, walk
+from getmodules.archive.dot_git import is_dot_git
 from getmodules.errors import ConfigError, FetchError, NetworkError, NotFoundError, UnsupportedContentError
 from getmodules.files.local import read_file, unreadable
 from getmodules.files.opening import is_in_the_way
@@ -99,7 +100,7 @@ def _ignore(directory: Path) -> Ignore:
 def _everything(directory: Path, ignore: Ignore, context: Context) -> list[Member]:
     def leave_out(path: str, is_directory: bool) -> bool:
         # The .git of a linked work tree or submodule is a file.
-        is_git = path.rpartition("/")[2].lower() == ".git"
+        is_git = is_dot_git(path.rpartition("/")[2])
         return is_git or is_private(path, is_directory) or ignore.leaves_out(path, directory=is_directory)
 
     members: list[Member] = []
