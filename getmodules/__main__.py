@@ -9,8 +9,8 @@ import sys
 def leave_out_current_directory() -> None:
     """Take the current directory off ``sys.path``: it may be somebody else's, and is not where programs are looked for.
 
-    Python has put it there for ``-m``, and would find dependencies in it before the installed ones, and plugins. It stays
-    where the user asked for it (``PYTHONPATH``), or where it is the directory that this program itself came from.
+    Python has put it there for ``-m``, and would find plugins in it, and dependencies before the installed ones. It
+    stays where the user asked for it (``PYTHONPATH``), or where it is the directory that this program came from.
     """
     if sys.flags.safe_path:  # it was not put there
         return
