@@ -79,7 +79,7 @@ def test_nothing_may_be_dot_git_in_any_spelling(name: bytes, kind: str, place: P
             mode = FILE if kind == "file" else LINK
             repository.commit_tree(Entry(mode, name, repository.blob(b"x")), Entry(FILE, b"x", repository.blob(b"x")))
 
-    assert "a.git" in refused(place, build, UnsafeContentError, "unsafe-content/bad-name")
+    assert "a.git" in refused(place, build, UnsafeContentError, "unsafe-content/dot-git")
 
 
 #: git's own check finds any slash in a name first, and calls it a full path.

@@ -512,3 +512,9 @@ def test_notices_of_names_are_passed_on(tmp_path: Path) -> None:
     members = Members((file("con"), file("d/aux.tf")))
     write_members(members, [Output("", tmp_path)], a_context(progress=notes))
     assert notes.said == ["the name 'con' cannot exist on Windows (2 such names)"]
+
+
+def test_the_top_of_an_archive_is_no_match_of_a_glob(tmp_path: Path) -> None:
+    """``tar cf x.tar .`` stores it as a member."""
+    (tree,) = write(tmp_path, folder("./"), folder("./net"), file("./net/a"), subdirs=("*",))
+    assert paths(tree) == ["a"]

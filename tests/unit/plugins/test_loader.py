@@ -1005,6 +1005,31 @@ def test_any_plugin_can_be_taken_out(three: Site, name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("named", "without"),
+    [
+        pytest.param("a", "a", id="by one name"),
+        pytest.param("b,A_Plugin", "a", id="by the distribution's name"),
+        pytest.param("a", "a-plugin", id="its distribution"),
+        pytest.param("git", "git", id="one of ours"),
+        pytest.param("getmodules", "git", id="one of all of ours"),
+    ],
+)
+def test_a_plugin_that_is_named_cannot_be_taken_out(three: Site, named: str, without: str, tmp_path: Path) -> None:
+    error = refusal(
+        ConfigError, "config", three.client, environ={"GETMODULES_PLUGINS": named}, without_plugins=[without]
+    )
+    assert error.exit_code == 2
+    assert f"'{without}'" in error.message
+    assert "GETMODULES_PLUGINS" in error.message
+    assert f"--no-plugin {without}" in (error.hint or "")
+
+
+def test_another_than_the_named_plugin_can_be_taken_out(three: Site) -> None:
+    client = three.client(environ={"GETMODULES_PLUGINS": "a"}, without_plugins=["b", "git"])
+    assert _strangers(client) == {"a"}
+
+
+@pytest.mark.parametrize(
     ("scheme", "said"),
     [
         pytest.param("shelf", "brings it, and is switched off", id="by the plugin's name"),

@@ -52,6 +52,8 @@ def test_destinations(text: str, dest: str) -> None:
         pytest.param("getmodules.lock/x", id="below the lock"),
         pytest.param(".git/hooks", id="a repository's own"),
         pytest.param("sub/.GIT/hooks", id="that of another one"),
+        pytest.param("sub/git~1/hooks", id="that by its short name"),
+        pytest.param("sub/.g\u200cit", id="that with a character that HFS+ ignores"),
     ],
 )
 def test_what_is_no_destination(text: str) -> None:

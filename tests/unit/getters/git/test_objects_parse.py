@@ -99,9 +99,9 @@ def test_a_broken_tree(tree: bytes) -> None:
     ("name", "part"),
     [
         (b"", "bad-name"), (b".", "bad-name"), (b"..", "parent-path"), (b"/etc", "absolute-path"), (b"a/b", "bad-name"),
-        (b".git", "bad-name"), (b".GIT", "bad-name"), (b".Git.", "bad-name"), (b".git ", "bad-name"),
-        (b"git~1", "bad-name"), (b"GIT~1", "bad-name"), (b".git::$INDEX_ALLOCATION", "bad-name"),
-        (".g\u200cit".encode(), "bad-name"), ("\ufeff.git".encode(), "bad-name"),
+        (b".git", "dot-git"), (b".GIT", "dot-git"), (b".Git.", "dot-git"), (b".git ", "dot-git"),
+        (b"git~1", "dot-git"), (b"GIT~1", "dot-git"), (b".git::$INDEX_ALLOCATION", "dot-git"),
+        (".g\u200cit".encode(), "dot-git"), ("\ufeff.git".encode(), "dot-git"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("mode", [b"100644", b"40000", b"120000", b"160000"])
