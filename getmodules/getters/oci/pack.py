@@ -54,7 +54,6 @@ def pack(members: Iterable[Member], target: Path, context: Context) -> Packed:
     """
     files = _resolved(list(members), context)
     _check_names(files, context)
-    check_no_repository(name for name, _ in files)
     with (
         translated(f"cannot write the package to {printable(str(target), 500)!r}", ANOTHER_TMPDIR),
         target.open("xb") as file,
@@ -116,6 +115,7 @@ def _check_names(files: list[tuple[str, Member]], context: Context) -> None:
         if (member.size or 0) > limits.file_bytes:
             raise limits.exceeded("file_bytes", f"{printable(name)!r} with {member.size:,} bytes")
         total += member.size or 0
+    check_no_repository((*(name for name, _ in files), *names.directories()))
     if total > limits.total_bytes:
         raise limits.exceeded("total_bytes", f"the files with {total:,} bytes")
     if len(files) + sum(1 for _ in names.directories()) > limits.entries:

@@ -127,6 +127,8 @@ def test_a_fifo_is_refused(tree: Path, tmp_path: Path, context: Context) -> None
         pytest.param(["a\nb"], "unsafe-content/bad-name", id="control"),
         pytest.param(["a\udcff"], "unsafe-content/bad-name", id="not-utf-8"),
         pytest.param(["A.tf", "a.tf"], "unsafe-content/case-collision", id="case"),
+        pytest.param([".GIT/config"], "unsafe-content/dot-git", id="a spelling of .git"),
+        pytest.param(["x/HEAD", "x/objects/a", "x/refs/b"], "unsafe-content/dot-git", id="a repository"),
     ],
 )
 def test_names_that_could_not_be_installed_are_refused(

@@ -29,6 +29,7 @@ from tests.support.snapshots import write_tree
 
 def test_outside_of_a_work_tree_everything_but_git(tmp_path: Path) -> None:
     write_tree(tmp_path / "d", {**FILES, "x.log": "", "more/.git/config": "", "sub/.git": "gitdir: x"})
+    write_tree(tmp_path / "d", {".GIT/config": "", "git~1": "", "sub/.g\u200cit/config": ""})
     context, said = context_with(tmp_path)
     assert names(tmp_path / "d", context) == {*FILES, "x.log"}
     assert said == []
