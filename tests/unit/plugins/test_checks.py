@@ -79,6 +79,8 @@ def test_a_blob(fields: dict[str, Any], expected: bool) -> None:
         pytest.param(Demand(gate=Gate.PIN, check="c", value="v", by="b"), True, id="of a pin"),
         pytest.param(Demand(gate=Gate.BYTES, check="c", value=SHA256, by="b"), True, id="of bytes"),
         pytest.param(Demand(gate=Gate.BYTES, check="c", value="v", by="b"), False, id="of bytes, without a digest"),
+        pytest.param(Demand(gate=Gate.PIN, check="c", value="v", by="b", hint="h"), True, id="with a hint"),
+        pytest.param(Demand(gate=Gate.PIN, check="c", value="v", by="b", hint=b"h"), False, id="with an odd hint"),  # type: ignore[arg-type]
         pytest.param(Demand(gate="pin", check="c", value="v", by="b"), False, id="a gate as text"),  # type: ignore[arg-type]
         pytest.param(Demand(gate=Gate.PIN, check="c", value=3, by="b"), False, id="a number"),  # type: ignore[arg-type]
         pytest.param("demand", False, id="text"),
