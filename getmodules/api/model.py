@@ -32,8 +32,11 @@ def _nothing() -> Mapping[str, str]:
 
 
 class Gate(StrEnum):
-    """A point at which demands must hold: before any blob is asked for, before unpacking, before publishing."""
+    """A point at which demands must hold: before anything is contacted, before any blob is asked for, before unpacking,
+    before publishing.
+    """
 
+    ADDRESS = "address"
     PIN = "pin"
     BYTES = "bytes"
     TREE = "tree"
