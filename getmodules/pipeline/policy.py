@@ -42,10 +42,20 @@ def machine_file() -> Path:
     return Path("/etc/getmodules", _FILE)
 
 
-def policy_files(machine: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return the files whose policies hold: the machine's if there is one, and the one that the variable names."""
+def user_file(environ: Mapping[str, str]) -> Path | None:
+    """Return the file that ``GETMODULES_POLICY`` names, or None; an empty variable counts as not set."""
     named = environ.get(POLICY_VARIABLE, "")
-    return (*((machine,) if _is_there(machine) else ()), *((Path(named),) if named else ()))
+    if not named:
+        return None
+    try:
+        return Path(os.path.abspath(named))
+    except OSError:  # it is relative, and the current directory is gone: as missing as a file can be
+        return Path(named)
+
+
+def policy_files(machine: Path, user: Path | None) -> tuple[Path, ...]:
+    """Return the files whose policies hold: the machine's if there is one, and the user's, which must be there."""
+    return (*((machine,) if _is_there(machine) else ()), *((user,) if user is not None else ()))
 
 
 def _is_there(path: Path) -> bool:

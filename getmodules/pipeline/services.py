@@ -66,7 +66,7 @@ class Services:
 
     def _catalog_with(self, policy: Policy | None) -> Catalog:
         """Return the catalog with a verifier for each policy. The files are read anew: they may have changed."""
-        files = policy_files(self.settings.machine_policy, self.settings.environ)
+        files = policy_files(self.settings.machine_policy, self.settings.user_policy)
         policies = [*map(self._read_policy, files), *((policy,) if policy is not None else ())]
         if not policies:
             return self.catalog
