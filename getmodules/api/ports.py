@@ -158,13 +158,6 @@ def _own_answers() -> Once:
     return once
 
 
-class AddressGate(Protocol):
-    """Judges addresses before anything is contacted."""
-
-    def __call__(self, address: PackageAddress, context: Context, /) -> tuple[Evidence, ...]:
-        """Return what the verifiers say; raise ``VerificationError`` where one of them refuses."""
-
-
 @valueclass
 class Context:
     """Everything a plugin may use during one call. Passed in each time, never kept."""
@@ -200,7 +193,7 @@ class Context:
     #: The URL that was asked for in the first place, before servers sent us on.
     home: str = ""
     #: Judges an address before anything is contacted, by the verifiers of ``Gate.ADDRESS``; ``None``: there are none.
-    address_gate: AddressGate | None = field(default=None, repr=False)
+    address_gate: Callable[[PackageAddress, Context], tuple[Evidence, ...]] | None = field(default=None, repr=False)
     #: The addresses that passed the gate for this call; requests of their own are not judged again.
     admitted: tuple[PackageAddress, ...] = ()
 
