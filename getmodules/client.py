@@ -47,6 +47,8 @@ class Client:
     What was fetched is kept in a cache that all projects of a user share: in ``cache_dir``, else where
     ``GETMODULES_CACHE_DIR`` or the platform's rules put it. ``use_cache=False`` keeps and uses nothing.
     ``offline`` makes no connection at all: what is needed must be in the cache.
+
+    Policies say which addresses may be asked for: that of the machine and, in ``environ``, of ``GETMODULES_POLICY``.
     """
 
     def __init__(
