@@ -27,7 +27,7 @@ _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _PATH_SAFE = "/%?!$&'()*+,;=:@~"
 _FORCE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::(?!//)")
-_PORT = re.compile(r":([0-9]+)\Z")
+_PORT = re.compile(r":([0-9]{1,5})\Z", re.ASCII)
 _DOT_SEGMENT = re.compile(r"/\.(?=/|\Z)")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from getmodules.addresses.mirrors import Mirrors
 from getmodules.addresses.types import PackageAddress
 from getmodules.api.model import Archive, Demand, Evidence, Gate, Pin, Tree
 from getmodules.api.ports import Context
@@ -93,7 +94,7 @@ class AddressGate:
     @classmethod
     def of(cls, verifiers: Iterable[VerifierAdapter]) -> AddressGate | None:
         """Return the gate of those of ``verifiers`` that serve it, or None."""
-        asked = tuple(verifier for verifier in verifiers if Gate.ADDRESS in verifier.gates)
+        asked = tuple([verifier for verifier in verifiers if Gate.ADDRESS in verifier.gates])
         return cls(asked) if asked else None
 
     def __call__(self, address: PackageAddress, context: Context, /) -> tuple[Evidence, ...]:
@@ -108,12 +109,15 @@ class AddressGate:
 
 def admit(package: PackageAddress, context: Context) -> tuple[Evidence, ...]:
     """Return what verifiers say of a package's address and of its mirror's; raise where one keeps us from either."""
-    return tuple(said for address in addresses_of(package, context) for said in context.admit(address))
+    if context.address_gate is None:
+        return ()
+    return tuple(said for address in addresses_of(package, context.mirrors) for said in context.admit(address))
 
 
-def addresses_of(package: PackageAddress, context: Context) -> tuple[PackageAddress, ...]:
+def addresses_of(package: PackageAddress, mirrors: Mirrors) -> tuple[PackageAddress, ...]:
     """Return the addresses at which a package is asked for: its own, and its mirror's if it has one."""
-    return tuple(dict.fromkeys((package, context.mirrors.mirrored(package))))
+    mirrored = mirrors.mirrored(package)
+    return (package,) if mirrored is package else (package, mirrored)
 
 
 def _hold(gate: Gate, subject: Pin | Archive | Tree, demand: Demand) -> Evidence:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
 
 from getmodules.addresses.mirrors import Mirrors
 from getmodules.addresses.types import PackageAddress
@@ -24,7 +25,7 @@ from getmodules.pipeline.resolve import Location
 from getmodules.plugins.adapters import first_credential
 from getmodules.plugins.catalog import Catalog
 from getmodules.util.once import Memo
-from getmodules.util.values import field, replace, valueclass
+from getmodules.util.values import field, valueclass
 
 #: Any lock: what makes one that a thread may take again is a function, not a class.
 Lock = AbstractContextManager[object]
@@ -98,9 +99,16 @@ class Operation:
                 spare = stack.enter_context(temporary_directory())
             home = self._cache_for(package) if cached and package is not None else None
             cache = stack.enter_context(CacheSession(home, self.private, spare, self.trouble))
-            context = self._context(name, stack.enter_context(self._reported(name)), mirrored=mirrored)
-            context = replace(context, workshop=lambda key: cache.workshop(key, context), kept=cache.small_blob)
-            context, evidence = _admitted(package, context)
+            mirrors = self.network.settings.mirrors if mirrored else Mirrors()
+            context: Context = self._context(
+                name,
+                stack.enter_context(self._reported(name)),
+                mirrors=mirrors,
+                workshop=lambda key: cache.workshop(key, context),
+                kept=cache.small_blob,
+                admitted=() if package is None else gates.addresses_of(package, mirrors),
+            )
+            evidence = () if package is None else gates.admit(package, context)
             yield Run(
                 operation=self,
                 context=context,
@@ -117,7 +125,7 @@ class Operation:
         """Raise where the gate of addresses keeps us from a package of which nothing has to be asked for now."""
         name = package.display()
         try:
-            gates.admit(package, self._context(name, self.progress))
+            gates.admit(package, self._context(name, self.progress, mirrors=self.network.settings.mirrors))
         except GetModulesError as error:
             raise error.at(name) from error.__cause__
 
@@ -142,7 +150,7 @@ class Operation:
             raise ended_by from None
         progress.finished(name, None)
 
-    def _context(self, name: str, progress: Progress, *, mirrored: bool = True) -> Context:
+    def _context(self, name: str, progress: Progress, **more: Any) -> Context:
         context: Context = Context(
             package=name,
             limits=self.limits,
@@ -155,8 +163,8 @@ class Operation:
             offline=self.offline,
             layer_formats=self.catalog.layer_formats(),
             once=lambda key, make: self.memo.once(key, make, context.checkpoint),
-            mirrors=self.network.settings.mirrors if mirrored else Mirrors(),
             address_gate=AddressGate.of(self.catalog.verifiers),
+            **more,
         )
         return context
 
@@ -192,14 +200,6 @@ class Run:
         A verifier that asks a server goes no further in than the getter of ``location`` may.
         """
         return gates.judge(gate, subject, demands, self.catalog.verifiers, location.context(self.context))
-
-
-def _admitted(package: PackageAddress | None, context: Context) -> tuple[Context, tuple[Evidence, ...]]:
-    """Return the context in which ``package`` may be asked for, and what verifiers said; raise where one refuses."""
-    if package is None:
-        return context, ()
-    evidence = gates.admit(package, context)
-    return replace(context, admitted=gates.addresses_of(package, context)), evidence
 
 
 class Reporting(Progress):

@@ -93,7 +93,7 @@ class Location:
             shape=self.shape,
             check_address=self.check_address,
             home=home,
-            admitted=gates.addresses_of(self.package, context),
+            admitted=gates.addresses_of(self.package, context.mirrors),
             **more,
         )
 

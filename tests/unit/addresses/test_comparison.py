@@ -77,6 +77,7 @@ def test_a_bare_url_has_no_query_and_no_user() -> None:
         pytest.param("oci://docker.io/nginx", "oci://registry-1.docker.io/library/nginx", True, id="Docker"),
         pytest.param("oci://registry-1.docker.io/*", "oci://docker.io/nginx", True, id="Docker's API"),
         pytest.param("*ab*ab", "oci://h/ab", False, id="pieces do not overlap"),
+        pytest.param("https://h.example:" + "9" * 5_000, "https://h.example/", False, id="a port without an end"),
         pytest.param("*a*b", "oci://a/b", True, id="in order"),
         pytest.param("*b/*a", "oci://a/b", False, id="in another order"),
     ],
