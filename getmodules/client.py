@@ -25,9 +25,11 @@ from getmodules.util.redact import printable, redact_address
 from getmodules.util.values import replace
 
 if TYPE_CHECKING:
+    from getmodules.getters.oci.login import OpenContext
     from getmodules.getters.oci.repository import Repository
     from getmodules.getters.oci.results import Inspected, Pushed
     from getmodules.pipeline.batch import Pace
+    from getmodules.pipeline.policy import Policy
     from getmodules.project.manifest import Manifest
     from getmodules.project.reports import CheckReport, InstallReport, LockReport, OutdatedReport, VerifyReport
     from getmodules.project.workspace import Workspace
@@ -46,6 +48,8 @@ class Client:
     What was fetched is kept in a cache that all projects of a user share: in ``cache_dir``, else where
     ``GETMODULES_CACHE_DIR`` or the platform's rules put it. ``use_cache=False`` keeps and uses nothing.
     ``offline`` makes no connection at all: what is needed must be in the cache.
+
+    Policies say which addresses may be asked for: that of the machine and, in ``environ``, of ``GETMODULES_POLICY``.
     """
 
     def __init__(
@@ -74,7 +78,8 @@ class Client:
                 cache_dir=_absolute(cache_dir) if cache_dir else None,
                 use_cache=use_cache,
                 offline=offline,
-            )
+            ),
+            _read_policy,
         )
 
     def close(self) -> None:
@@ -301,10 +306,11 @@ class Client:
     def verify(
         self, manifest: StrPath = ".", *, names: Iterable[str] = (), progress: Progress | None = None
     ) -> VerifyReport:
-        """Compare the trees of a project with its lock. Nobody is asked, and the manifest is not read."""
+        """Compare the trees of a project with its lock. Nobody is asked; of the manifest only the policy is read."""
+        from getmodules.project.policy import read_manifest_policy
         from getmodules.project.trees import verify
 
-        with self._workspace(manifest, None, None, progress) as workspace:
+        with self._workspace(manifest, None, None, progress, read_policy=read_manifest_policy) as workspace:
             return verify(tuple(names), workspace)
 
     def outdated(
@@ -331,8 +337,12 @@ class Client:
         progress: Progress | None,
         *,
         read: Callable[[Path], Manifest] | None = None,
+        read_policy: Callable[[Path], Policy | None] | None = None,
     ) -> Iterator[Workspace]:
-        """Open the project of ``manifest``; ``read`` gives the manifest, which is not read without it."""
+        """Open the project of ``manifest``; ``read`` gives the manifest, which is not read without it.
+
+        ``read_policy`` gives the manifest's policy alone.
+        """
         from getmodules.pipeline.batch import Pace
         from getmodules.project.manifest import ProjectFiles
         from getmodules.project.workspace import Workspace
@@ -340,10 +350,11 @@ class Client:
         # A slash at its end says what it is; nothing else does where it is not there.
         files = ProjectFiles.from_path(_absolute(manifest), directory=os.fspath(manifest).endswith(("/", os.sep)))
         wanted = None if read is None else read(files.manifest)
+        policy = None if read_policy is None else read_policy(files.manifest)
         hosts = None if wanted is None else wanted.host_settings
         settings = self._services.settings
         services = self._services.with_settings(hosts.applied(settings)) if hosts else self._services
-        operation = services.operation(limits, progress)
+        operation = services.operation(limits, progress, wanted.policy if wanted else policy)
         if hosts:
             hosts.announce(settings.environ, operation.progress)
         registry = settings.registry or (wanted.registry if wanted else None)
@@ -361,7 +372,7 @@ class Client:
         address = self.detect(source, base=base)
         package = address.package
         getter = self.catalog.getter(package.getter)
-        with self._services.operation(limits, progress).package(package, cached=False) as run:
+        with self._services.operation(limits, progress).package(package, cached=False, mirrored=False) as run:
             if address.subdir:
                 raise AddressError("packages are published and looked at as a whole", hint="leave out //SUBDIRECTORY")
             yield package, cast("Repository", getter.repository(package, run.context)), run.context
@@ -374,6 +385,17 @@ def _destination(dest: StrPath) -> Path:
             f"{printable(path.name)!r} is not a place for a module", hint="git keeps its own things there"
         )
     return path
+
+
+def contexts_for(client: Client, progress: Progress) -> OpenContext:
+    """Return what opens contexts for work on credentials, which is no method: only the command line does such work."""
+    return client._services.operation(progress=progress).open_context
+
+
+def _read_policy(file: Path) -> Policy:
+    from getmodules.project.policy import read_policy  # most machines have none
+
+    return read_policy(file)
 
 
 def _absolute(dest: StrPath) -> Path:

@@ -17,7 +17,7 @@ The number in brackets is the exit code of the command line::
     ├ ContentError [3]                what arrived must not or cannot be installed
     │ └ UnsafeContentError · CorruptArchiveError · UnsupportedContentError · LimitExceededError
     │   SubdirectoryNotFoundError
-    ├ VerificationError [3]           what arrived is not what was demanded
+    ├ VerificationError [3]           what arrived is not what was demanded, or may not be asked for
     │ └ DigestMismatchError · LockMismatchError · SignatureError
     └ InstallError [1]                the destination could not be written
       ├ DestinationExistsError
@@ -213,14 +213,15 @@ class SubdirectoryNotFoundError(ContentError):
 
 class VerificationError(GetModulesError):
     exit_code = 3
+    parts = frozenset({"policy"})
 
 
 class DigestMismatchError(VerificationError):
-    pass
+    parts = frozenset()
 
 
 class LockMismatchError(VerificationError):
-    pass
+    parts = frozenset()
 
 
 class SignatureError(VerificationError):

@@ -32,8 +32,12 @@ def _nothing() -> Mapping[str, str]:
 
 
 class Gate(StrEnum):
-    """A point at which demands must hold: before any blob is asked for, before unpacking, before publishing."""
+    """A point at which something must hold: before anything is contacted, a blob asked for, unpacked, or published.
 
+    Verifiers serve all of them; demands there are on pins, bytes and trees.
+    """
+
+    ADDRESS = "address"
     PIN = "pin"
     BYTES = "bytes"
     TREE = "tree"

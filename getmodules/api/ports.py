@@ -22,6 +22,7 @@ from getmodules.api.model import (
     Blob,
     Demand,
     Elsewhere,
+    Evidence,
     Gate,
     Layers,
     Member,
@@ -191,6 +192,18 @@ class Context:
     check_address: Callable[[str], None] | None = None
     #: The URL that was asked for in the first place, before servers sent us on.
     home: str = ""
+    #: Judges an address before anything is contacted, by the verifiers of ``Gate.ADDRESS``; ``None``: there are none.
+    address_gate: Callable[[PackageAddress, Context], tuple[Evidence, ...]] | None = field(default=None, repr=False)
+    #: The addresses that passed the gate for this call; requests of their own are not judged again.
+    admitted: tuple[PackageAddress, ...] = ()
+
+    def admit(self, address: PackageAddress) -> tuple[Evidence, ...]:
+        """Raise where a verifier keeps us from ``address``, else return what was said of it.
+
+        The session asks by itself. A getter that reaches hosts in another way asks before it does, for each host that
+        its package's address does not name.
+        """
+        return () if self.address_gate is None else self.address_gate(address, self)
 
     def checkpoint(self) -> None:
         """Raise where the operation was cancelled or its time is over; called between pieces of work."""
@@ -318,8 +331,12 @@ class Verifier(Protocol):
     @property
     def gates(self) -> Iterable[Gate]: ...
 
-    def verify(self, gate: Gate, subject: Pin | Archive | Tree, context: Context) -> str | None:
-        """Raise ``VerificationError``; or return what was found, as evidence; or ``None``: nothing to say."""
+    def verify(self, gate: Gate, subject: PackageAddress | Pin | Archive | Tree, context: Context) -> str | None:
+        """Raise ``VerificationError``; or return what was found, as evidence; or ``None``: nothing to say.
+
+        The subject is that of the gate: a ``PackageAddress`` at ``Gate.ADDRESS``, then a ``Pin``, an ``Archive``, a
+        ``Tree``. Requests of a verifier are judged by the others at ``Gate.ADDRESS``.
+        """
 
 
 class ProgressSink(Protocol):

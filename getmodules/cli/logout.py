@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from getmodules.cli.options import Parser, add_output, add_plugins, contexts_of
+from getmodules.cli.options import Parser, add_output, add_plugins, local_contexts_of
 from getmodules.cli.render import Console, harmless
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def parser() -> Parser:
 def run(options: argparse.Namespace, console: Console) -> int:
     from getmodules.getters.oci.login import log_out, parse_registry
 
-    registry, contexts = parse_registry(options.registry), contexts_of(options, console)
+    registry, contexts = parse_registry(options.registry), local_contexts_of(options, console)
     done = log_out(registry, console.environ, contexts)
     if done.still_in is not None and not console.quiet:
         console.labelled("note", f"{done.still_in} still has a credential for {done.registry}")

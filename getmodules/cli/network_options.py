@@ -85,7 +85,7 @@ def _canonical(text: str) -> str | None:
     match = _HOST.fullmatch(text)
     if match is None or (match["port"] is not None and not 1 <= int(match["port"]) <= _LAST_PORT):
         return None
-    from getmodules.getters.oci.registries import api_location
+    from getmodules.addresses.coverage import api_location
 
     try:
         name = shortest(match["name"].lower())

@@ -234,18 +234,24 @@ def client_of(options: argparse.Namespace, console: Console) -> Client:
 
 
 def contexts_of(options: argparse.Namespace, console: Console) -> OpenContext:
-    """Return what opens contexts for work on credentials, which does not go through a client."""
+    """Return what opens contexts for work on credentials."""
     from getmodules.cli.network_options import network_of
     from getmodules.cli.progress import notices
-    from getmodules.net.settings import ClientNetwork
+    from getmodules.client import contexts_for
+
+    return contexts_for(_client(options, console, network_of(options, console.environ)), notices(console))
+
+
+def local_contexts_of(options: argparse.Namespace, console: Console) -> OpenContext:
+    """Return the same for work that contacts nobody, which needs no policy and no plugin that was named."""
+    from getmodules.cli.network_options import network_of
+    from getmodules.cli.progress import notices
     from getmodules.pipeline.operation import Operation
 
-    network = network_of(options, console.environ)
     operation = Operation(
-        catalog=_client(options, console, network).catalog,
+        catalog=_client(options, console, network_of(options, console.environ)).catalog,
         limits=_limits_of(options, console),
         progress=notices(console),
-        network=ClientNetwork(network),
         environ=console.environ,
     )
     return operation.open_context

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from getmodules.project.reports import Differences, VerifiedModule
 
 _EPILOG = """\
-Nobody is asked and nothing is changed; the manifest is not read. Which files
-differ is told where the package is in the cache or on this machine. A module
-that is missing or was modified: exit 3.
+Nobody is asked and nothing is changed; of the manifest only [policy] is read.
+Which files differ is told where the package is in the cache or on this machine.
+A module that is missing, was modified, or is refused by a policy: exit 3.
 
 with --json: {"modules": [{"name", "dest", "state", "h1", "found", "modified",
 "missing", "extra", "error"}]}, where state is ok, modified or missing; the
 next to last three are lists of files, or null where they are not known; error
 is {"code", "message", "hint", "address"} where what is there is no tree that
-can be compared, such as a link, else null.
+can be compared, such as a link, or a policy refuses its address, else null.
 
 examples:
   getmodules verify

@@ -26,6 +26,7 @@ from getmodules.errors import (
     UnsafeContentError,
 )
 from getmodules.net.address_check import address_check_for
+from getmodules.net.admission import admit_request
 from getmodules.net.credentials import authorization_of
 from getmodules.net.wire import Wire, WireAnswer, shown_host
 
@@ -129,6 +130,7 @@ class Session:
             headers = dict(call.headers)
             if call.authorization is not None and origin_of(url) == call.authorization.origin:
                 headers.update(call.authorization.headers)
+            admit_request(url, context, is_redirect=first is not None)
             sent = body() if callable(body) else body
             answer = self._wire.exchange(
                 method, url, context, headers=headers, body=sent, check_address=check, mask=call.mask

@@ -16,6 +16,7 @@ from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.api.model import Archive, Blob, Gate, Pin
 from getmodules.cache.records import PROOF_BYTES, PinRecord, RecordedBlob, RefRecord, now
 from getmodules.errors import AddressError
+from getmodules.pipeline import gates
 from getmodules.pipeline.detect import detect, is_local
 from getmodules.pipeline.operation import Run
 from getmodules.pipeline.resolve import Location, module_address, without_core_arguments
@@ -50,6 +51,7 @@ def start_location(package: PackageAddress, run: Run) -> Location:
     return replace(
         location,
         package=target.package,
+        evidence=gates.admit(target.package, run.context),
         subdir=target.subdir,
         demands_on_the_way=location.demands,
         more_checksums=(package.arguments.only("checksum"),) if _checksum(package) else (),
@@ -182,7 +184,10 @@ def _cached_by_demand(location: Location, run: Run) -> Cached | None:
     if not _demands_identity(location.package, run.catalog):
         return None
     target = _target(run.cache.ref(str(location.package)), run)
-    return None if target is None else _cached(target.package, run)
+    if target is None:
+        return None
+    gates.admit(target.package, run.context)  # a server may have named it
+    return _cached(target.package, run)
 
 
 def _cached(package: PackageAddress, run: Run) -> Cached | None:

@@ -10,6 +10,7 @@ from getmodules.api.limits import MIB
 from getmodules.api.model import Blob, Elsewhere, Shape
 from getmodules.api.ports import Context
 from getmodules.errors import AddressError, GetModulesError, UnsupportedContentError, VerificationError
+from getmodules.pipeline import gates
 from getmodules.pipeline.detect import detect
 from getmodules.pipeline.resolve import Location, resolve
 from getmodules.pipeline.spool import read_small
@@ -88,6 +89,7 @@ def _look_up(arguments: Arguments, location: Location, context: Context) -> Dige
         home=location.home,
     )
     try:
+        gates.admit(file.package, context)
         return checksum_for(_fetch_text(file, context), location.file_name)
     except GetModulesError as error:
         # It may be on another server than the package, and fail in the same words.
@@ -102,7 +104,7 @@ def _fetch_text(location: Location, context: Context) -> str:
         with location.naming_itself():
             fetched = location.getter.fetch(pin, (), here)
         if isinstance(fetched, Elsewhere):
-            location = location.follow(fetched)
+            location = location.follow(fetched, context)
             continue
         if not isinstance(fetched, Blob):
             raise AddressError("it is a directory", hint="checksum=file: names one file")

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from getmodules.addresses.mirrors import Mirrors
+from getmodules.addresses.types import PackageAddress
 from getmodules.api.model import Archive, Demand, Evidence, Gate, Pin, Tree
 from getmodules.api.ports import Context
 from getmodules.errors import ConfigError, DigestMismatchError, LockMismatchError, VerificationError
 from getmodules.plugins.adapters import VerifierAdapter
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
+from getmodules.util.values import replace, valueclass
 
 EXPECT = "expect"
 CHECKSUM = "checksum"
 PROMISED = "digest"
 LOCK = "lock"
 
-_SUBJECTS = {Gate.PIN: "pin", Gate.BYTES: "archive", Gate.TREE: "tree"}
+_SUBJECTS = {Gate.ADDRESS: "address", Gate.PIN: "pin", Gate.BYTES: "archive", Gate.TREE: "tree"}
 #: What to do where one does not hold.
 HINTS = {
     EXPECT: "what is there now is not what was expected: has it been changed, or the wrong value been copied?",
@@ -67,14 +70,54 @@ def judge(
     context: Context,
 ) -> tuple[Evidence, ...]:
     """Return the evidence that ``subject`` may pass ``gate``; raise :class:`VerificationError` if it may not."""
-    evidence = [_hold(gate, subject, demand) for demand in demands if demand.gate is gate]
-    for verifier in verifiers:
-        if gate in verifier.gates:
-            said = verifier.verify(gate, subject, context)
-            if said is not None:
-                by = verifier.plugin.distribution
-                evidence.append(Evidence(check=verifier.name, subject=_SUBJECTS[gate], value=printable(said), by=by))
-    return tuple(evidence)
+    held = (_hold(gate, subject, demand) for demand in demands if demand.gate is gate)
+    said = (_ask(verifier, gate, subject, context) for verifier in verifiers if gate in verifier.gates)
+    return (*held, *(evidence for evidence in said if evidence is not None))
+
+
+def _ask(
+    verifier: VerifierAdapter, gate: Gate, subject: PackageAddress | Pin | Archive | Tree, context: Context
+) -> Evidence | None:
+    said = verifier.verify(gate, subject, context)
+    if said is None:
+        return None
+    by = verifier.plugin.distribution
+    return Evidence(check=verifier.name, subject=_SUBJECTS[gate], value=printable(said), by=by)
+
+
+@valueclass(kw_only=False)
+class AddressGate:
+    """The verifiers that are asked about an address before anything is contacted."""
+
+    verifiers: tuple[VerifierAdapter, ...]
+
+    @classmethod
+    def of(cls, verifiers: Iterable[VerifierAdapter]) -> AddressGate | None:
+        """Return the gate of those of ``verifiers`` that serve it, or None."""
+        asked = tuple([verifier for verifier in verifiers if Gate.ADDRESS in verifier.gates])
+        return cls(asked) if asked else None
+
+    def __call__(self, address: PackageAddress, context: Context, /) -> tuple[Evidence, ...]:
+        said = (_ask(each, Gate.ADDRESS, address, self._context_for(each, context)) for each in self.verifiers)
+        return tuple(evidence for evidence in said if evidence is not None)
+
+    def _context_for(self, verifier: VerifierAdapter, context: Context) -> Context:
+        """Return the context of a verifier, which may have a server of its own to ask: the others judge that."""
+        others = AddressGate.of(each for each in self.verifiers if each is not verifier)
+        return replace(context, address_gate=others, admitted=())
+
+
+def admit(package: PackageAddress, context: Context) -> tuple[Evidence, ...]:
+    """Return what verifiers say of a package's address and of its mirror's; raise where one keeps us from either."""
+    if context.address_gate is None:
+        return ()
+    return tuple(said for address in addresses_of(package, context.mirrors) for said in context.admit(address))
+
+
+def addresses_of(package: PackageAddress, mirrors: Mirrors) -> tuple[PackageAddress, ...]:
+    """Return the addresses at which a package is asked for: its own, and its mirror's if it has one."""
+    mirrored = mirrors.mirrored(package)
+    return (package,) if mirrored is package else (package, mirrored)
 
 
 def _hold(gate: Gate, subject: Pin | Archive | Tree, demand: Demand) -> Evidence:

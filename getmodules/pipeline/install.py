@@ -165,7 +165,7 @@ def fetch(request: Request, run: Run) -> Iterator[Source]:
             fetched, cached = _fetched(location, pin, wants, cached, run)
             if isinstance(fetched, Elsewhere):
                 lock.close()
-                location = location.follow(fetched)
+                location = location.follow(fetched, run.context)
                 continue
             run.at_end.callback(close, fetched)
             yield Source(
@@ -245,7 +245,7 @@ def _judge(source: Source, package: Package, trees: tuple[Tree, ...], targets: T
                 digests={**package.digests, **source.pin.digests},
                 files=tree.files,
                 bytes=tree.bytes,
-                evidence=(*source.evidence, *package.evidence, *evidence),
+                evidence=(*run.evidence, *source.location.evidence, *source.evidence, *package.evidence, *evidence),
                 archive=package.id,
                 archive_bytes=package.blob_bytes,
             )

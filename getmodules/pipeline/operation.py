@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
 
+from getmodules.addresses.mirrors import Mirrors
 from getmodules.addresses.types import PackageAddress
 from getmodules.api.limits import Deadline, Limits
 from getmodules.api.model import Archive, Demand, Evidence, Gate, Pin, Tree
@@ -18,6 +20,7 @@ from getmodules.net.credentials import from_environment
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.pipeline import gates
 from getmodules.pipeline.detect import is_local
+from getmodules.pipeline.gates import AddressGate
 from getmodules.pipeline.resolve import Location
 from getmodules.plugins.adapters import first_credential
 from getmodules.plugins.catalog import Catalog
@@ -61,31 +64,74 @@ class Operation:
 
     @contextmanager
     def package(
-        self, package: PackageAddress | str, spare: Spare | None = None, *, cached: bool = True
+        self,
+        package: PackageAddress,
+        spare: Spare | None = None,
+        *,
+        cached: bool = True,
+        mirrored: bool = True,
     ) -> Iterator[Run]:
-        """Open the run of one package; its end is reported, and errors say which address they are about.
+        """Open the run of one package, if the gate of addresses lets us ask for it.
+
+        Its end is reported, and errors say which address they are about.
 
         What needs a place and is not for the cache goes where ``spare`` says, else into a temporary directory.
-        ``cached=False`` is for work that leaves nothing to keep; its ``package`` may be the name of a registry.
+        ``cached=False`` is for work that leaves nothing to keep, ``mirrored=False`` for work that goes past mirrors.
         """
-        name = package if isinstance(package, str) else package.display()
+        with self._run(package.display(), package, spare, cached=cached, mirrored=mirrored) as run:
+            yield run
+
+    @contextmanager
+    def open_context(self, name: str, package: PackageAddress | None = None) -> Iterator[Context]:
+        """Open the context of work that fetches no package, by the name that reports and errors have for it.
+
+        ``package`` is the address that it contacts; without one it contacts nobody.
+        """
+        with self._run(name, package, None, cached=False, mirrored=False) as run:
+            yield run.context
+
+    @contextmanager
+    def _run(
+        self, name: str, package: PackageAddress | None, spare: Spare | None, *, cached: bool, mirrored: bool
+    ) -> Iterator[Run]:
         with ExitStack() as stack:
             if spare is None:
                 spare = stack.enter_context(temporary_directory())
-            home = self._cache_for(package) if cached else None
+            home = self._cache_for(package) if cached and package is not None else None
             cache = stack.enter_context(CacheSession(home, self.private, spare, self.trouble))
-            context = self._context(name, cache, stack.enter_context(self._reported(name)))
-            yield Run(operation=self, context=context, cache=cache, at_end=stack.enter_context(ExitStack()))
+            mirrors = self.network.settings.mirrors if mirrored else Mirrors()
+            context: Context = self._context(
+                name,
+                stack.enter_context(self._reported(name)),
+                mirrors=mirrors,
+                workshop=lambda key: cache.workshop(key, context),
+                kept=cache.small_blob,
+                admitted=() if package is None else gates.addresses_of(package, mirrors),
+            )
+            evidence = () if package is None else gates.admit(package, context)
+            yield Run(
+                operation=self,
+                context=context,
+                cache=cache,
+                at_end=stack.enter_context(ExitStack()),
+                evidence=evidence,
+            )
 
-    @contextmanager
-    def open_context(self, name: str) -> Iterator[Context]:
-        """Open the context of work that is no package's, by the name that reports and errors have for it."""
-        with self.package(name, cached=False) as run:
-            yield run.context
+    @property
+    def has_address_gate(self) -> bool:
+        return AddressGate.of(self.catalog.verifiers) is not None
 
-    def _cache_for(self, package: PackageAddress | str) -> CacheLocation | None:
+    def admit(self, package: PackageAddress) -> None:
+        """Raise where the gate of addresses keeps us from a package of which nothing has to be asked for now."""
+        name = package.display()
+        try:
+            gates.admit(package, self._context(name, self.progress, mirrors=self.network.settings.mirrors))
+        except GetModulesError as error:
+            raise error.at(name) from error.__cause__
+
+    def _cache_for(self, package: PackageAddress) -> CacheLocation | None:
         """Open the cache for a package; one that lies on this machine needs none."""
-        if isinstance(package, str) or is_local(package, self.catalog):
+        if is_local(package, self.catalog):
             return None
         return self.memo.once(_CACHE, self.open_cache, lambda: None)
 
@@ -104,7 +150,7 @@ class Operation:
             raise ended_by from None
         progress.finished(name, None)
 
-    def _context(self, name: str, cache: CacheSession, progress: Progress) -> Context:
+    def _context(self, name: str, progress: Progress, **more: Any) -> Context:
         context: Context = Context(
             package=name,
             limits=self.limits,
@@ -117,9 +163,8 @@ class Operation:
             offline=self.offline,
             layer_formats=self.catalog.layer_formats(),
             once=lambda key, make: self.memo.once(key, make, context.checkpoint),
-            mirrors=self.network.settings.mirrors,
-            workshop=lambda key: cache.workshop(key, context),
-            kept=cache.small_blob,
+            address_gate=AddressGate.of(self.catalog.verifiers),
+            **more,
         )
         return context
 
@@ -140,6 +185,8 @@ class Run:
     cache: CacheSession
     #: Closed when the run ends.
     at_end: ExitStack = field(repr=False)
+    #: What verifiers said of the package's address before anything was contacted.
+    evidence: tuple[Evidence, ...] = ()
 
     @property
     def catalog(self) -> Catalog:

@@ -13,9 +13,10 @@ from getmodules.addresses.core_arguments import CORE_ARGUMENTS, Treatment, parse
 from getmodules.addresses.grammar import join_subdirs, merge_arguments
 from getmodules.addresses.types import Arguments, ModuleAddress, PackageAddress
 from getmodules.addresses.url import check_url
-from getmodules.api.model import Demand, Elsewhere, Pin, Shape
+from getmodules.api.model import Demand, Elsewhere, Evidence, Pin, Shape
 from getmodules.api.ports import Context, Phase
 from getmodules.errors import AddressError, FetchError, GetModulesError, UnsafeContentError
+from getmodules.pipeline import gates
 from getmodules.pipeline.detect import detect_elsewhere, is_local
 from getmodules.plugins.catalog import Catalog
 from getmodules.plugins.getter_adapter import GetterAdapter
@@ -47,6 +48,8 @@ class Location:
     check_address: Callable[[str], None] | None = None
     #: The URL that was asked for in the first place; empty as long as it is this one.
     home: str = ""
+    #: What verifiers said of the addresses that servers on the way named.
+    evidence: tuple[Evidence, ...] = ()
 
     @property
     def getter(self) -> GetterAdapter:
@@ -85,7 +88,14 @@ class Location:
     def context(self, context: Context, **more: Any) -> Context:
         """Return the context that the getter of this location is called with."""
         home = self.home or self.package.url
-        return replace(context, shape=self.shape, check_address=self.check_address, home=home, **more)
+        return replace(
+            context,
+            shape=self.shape,
+            check_address=self.check_address,
+            home=home,
+            admitted=gates.addresses_of(self.package, context.mirrors),
+            **more,
+        )
 
     def pinned(self, pin: Pin) -> PackageAddress:
         """Return the pin's package with the core's arguments back on, since they shape what is installed."""
@@ -106,8 +116,11 @@ class Location:
                 error.within(f"sent on to {self.for_getter.with_arguments(Arguments()).display()}")
             raise
 
-    def follow(self, elsewhere: Elsewhere) -> Location:
-        """Return the next location. A server adds to the demands of what the user typed, and takes none away."""
+    def follow(self, elsewhere: Elsewhere, context: Context) -> Location:
+        """Return the next location, if the gate of addresses lets us go there.
+
+        A server adds to the demands of what the user typed, and takes none away.
+        """
         with attributed(self.getter.plugin):
             if self.hops == MAX_HOPS:
                 raise FetchError(f"sent on {MAX_HOPS} times without arriving anywhere", part="too-many-hops")
@@ -117,8 +130,9 @@ class Location:
         theirs = target.package.arguments
         package = target.package.with_arguments(merge_arguments(theirs.without(*own).items_typed, own.items_typed))
         conflict = "checksum" in own and parse_checksum(theirs) is not None
+        package = _checked(package, self.catalog)
         return Location(
-            package=_checked(package, self.catalog),
+            package=package,
             catalog=self.catalog,
             subdir=join_subdirs(target.subdir, self.subdir),
             hops=self.hops + 1,
@@ -126,6 +140,7 @@ class Location:
             more_checksums=(*self.more_checksums, theirs.only("checksum")) if conflict else self.more_checksums,
             check_address=elsewhere.check_address or self.check_address,
             home=self.home or self.package.url,
+            evidence=(*self.evidence, *gates.admit(package, context)),
         )
 
 
@@ -166,7 +181,7 @@ def resolve(location: Location, context: Context) -> tuple[Location, Pin]:
         if not isinstance(answer, Elsewhere):
             _log.debug("its identity: %s", answer.id if answer else "known only when it is here")
             return location, answer or Pin(package=location.for_getter)
-        location = location.follow(answer)
+        location = location.follow(answer, context)
 
 
 def module_address(package: PackageAddress, subdir: str) -> ModuleAddress:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
 
 from getmodules.api.limits import Limits
 from getmodules.api.ports import Progress
@@ -12,16 +14,21 @@ from getmodules.cache.location import CacheLocation, open_cache
 from getmodules.files.private import PrivateDirectories, Sweeper
 from getmodules.net.settings import ClientNetwork
 from getmodules.pipeline.operation import Lock, Operation
+from getmodules.pipeline.policy import Policy, policy_files, verifiers_of
 from getmodules.pipeline.settings import Settings
 from getmodules.plugins.catalog import Catalog, build
 from getmodules.plugins.loader import check_named, load, warn_of_broken
+from getmodules.util.values import replace
 
 
 class Services:
-    """Made from :class:`Settings`; any number of threads may use them."""
+    """Made from :class:`Settings`; any number of threads may use them. ``read_policy`` reads a file with a policy."""
 
-    def __init__(self, settings: Settings, catalog: Catalog | None = None) -> None:
+    def __init__(
+        self, settings: Settings, read_policy: Callable[[Path], Policy], catalog: Catalog | None = None
+    ) -> None:
         self.settings = settings
+        self._read_policy = read_policy
         self.catalog = catalog or build(load(settings.selection, settings.plugins))
         self._network = ClientNetwork(settings.network)
         self._sweeper = Sweeper()
@@ -33,17 +40,19 @@ class Services:
 
     def with_settings(self, settings: Settings) -> Services:
         """Return services with the same plugins and other settings; registries and tokens are remembered apart."""
-        return Services(settings, self.catalog)
+        return Services(settings, self._read_policy, self.catalog)
 
     def close(self) -> None:
         """End the connections that are kept for the next operation."""
         self._network.close()
 
-    def operation(self, limits: Limits | None = None, progress: Progress | None = None) -> Operation:
-        """Begin one call of the client."""
+    def operation(
+        self, limits: Limits | None = None, progress: Progress | None = None, policy: Policy | None = None
+    ) -> Operation:
+        """Begin one call of the client. ``policy`` is a project's own; it holds besides those of machine and user."""
         self._check_plugins()
         return Operation(
-            catalog=self.catalog,
+            catalog=self._catalog_with(policy),
             limits=limits or self.settings.limits,
             progress=progress or self.settings.progress,
             sweeper=self._sweeper,
@@ -54,6 +63,14 @@ class Services:
             lock=self._locks[os.getpid()],
             private=PrivateDirectories(self._sweeper),
         )
+
+    def _catalog_with(self, policy: Policy | None) -> Catalog:
+        """Return the catalog with a verifier for each policy. The files are read anew: they may have changed."""
+        files = policy_files(self.settings.machine_policy, self.settings.user_policy)
+        policies = [*map(self._read_policy, files), *((policy,) if policy is not None else ())]
+        if not policies:
+            return self.catalog
+        return replace(self.catalog, verifiers=(*verifiers_of(policies), *self.catalog.verifiers))
 
     def _check_plugins(self) -> None:
         """Check before anything is fetched or installed: what is missing may be what would have refused it."""

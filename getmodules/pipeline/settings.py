@@ -11,6 +11,7 @@ from getmodules.api.ports import Progress
 from getmodules.cache.location import directory_from
 from getmodules.errors import AddressError, ConfigError
 from getmodules.net.settings import NetSettings
+from getmodules.pipeline.policy import machine_file, user_file
 from getmodules.plugins.loader import PluginSelection
 from getmodules.util.redact import printable, redact_address
 from getmodules.util.values import field, valueclass
@@ -34,6 +35,10 @@ class Settings:
     #: None where nothing is to be kept.
     cache_dir: Path | None
     offline: bool
+    #: The file that ``GETMODULES_POLICY`` names.
+    user_policy: Path | None = None
+    #: The file with the policy of the machine, which need not be there. No argument and no variable names another one.
+    machine_policy: Path = field(default_factory=machine_file)
 
     @classmethod
     def chosen(
@@ -61,6 +66,7 @@ class Settings:
             environ=dict(environ),
             cache_dir=(cache_dir or directory_from(environ)) if use_cache else None,
             offline=offline,
+            user_policy=user_file(environ),
         )
 
 

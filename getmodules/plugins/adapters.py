@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
+from getmodules.addresses.types import PackageAddress
 from getmodules.api.model import Archive, Gate, Member, Members, Pin, Tree
 from getmodules.api.ports import Context, Credential, Origin, Progress, Shorthand
 from getmodules.plugins.loader import Plugin
@@ -103,7 +104,7 @@ class VerifierAdapter:
     name: str
     gates: frozenset[Gate]
 
-    def verify(self, gate: Gate, subject: Pin | Archive | Tree, context: Context) -> str | None:
+    def verify(self, gate: Gate, subject: PackageAddress | Pin | Archive | Tree, context: Context) -> str | None:
         where = f"verifier {self.name!r}"
         result = self.plugin.guard.call_method(where, self.offer, "verify", gate, subject, context)
         if result is not None and not isinstance(result, str):

@@ -68,6 +68,8 @@ def is_sound_demand(demand: Any) -> bool:
     texts: tuple[object, ...] = (demand.check, demand.value, demand.by)
     if not all(isinstance(text, str) for text in texts) or not isinstance(demand.hint, str | None):
         return False
+    if demand.gate is Gate.ADDRESS:  # nobody looks for demands there: one would seem to hold
+        return False
     try:
         return demand.gate is not Gate.BYTES or bool(Digest.parse(demand.value, weak=True))
     except ValueError:

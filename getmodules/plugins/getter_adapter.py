@@ -72,7 +72,9 @@ class GetterAdapter:
         result = self._optional("demands", package)
         demands: tuple[Any, ...] = () if result is None else self.plugin.guard.collect("demands", result)
         if not all(map(is_sound_demand, demands)):
-            raise self.plugin.guard.violation("demands must yield Demand values, those of bytes with a digest")
+            raise self.plugin.guard.violation(
+                "demands must yield Demand values, those of bytes with a digest, and none at Gate.ADDRESS"
+            )
         return demands
 
     def resolve(self, package: PackageAddress, context: Context) -> Pin | Elsewhere | None:

@@ -22,6 +22,7 @@ from getmodules.project.manifest import Manifest, ModuleEntry
 from getmodules.project.plan import (
     Entry,
     Plan,
+    admit_locked,
     compare,
     entry_of,
     find_mismatched,
@@ -126,6 +127,7 @@ class _Installation:
 
         ``ours`` are the hashes of trees that we installed at its destination, which may therefore be replaced.
         """
+        admit_locked(module, package, self.workspace)
         dest = self._swept_dest(module.dest)
         if is_vacant(dest):
             return locked_job(module, package, self.workspace, dest)

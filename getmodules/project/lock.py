@@ -15,7 +15,7 @@ from getmodules.pipeline.spool import OWN_ALGORITHM
 from getmodules.project.destinations import check_manifest
 from getmodules.project.lockfile import Lock, LockedPackage
 from getmodules.project.manifest import Manifest
-from getmodules.project.plan import Entry, Plan, compare, entry_of, find_mismatched, fresh_job, merge_lock
+from getmodules.project.plan import Entry, Plan, admit_locked, compare, entry_of, find_mismatched, fresh_job, merge_lock
 from getmodules.project.reports import Change, CheckReport, LockedReport, LockReport, Moved
 from getmodules.project.select import Target, find_targets, locked_target
 from getmodules.project.workspace import Workspace, choose_modules, private_directory
@@ -35,11 +35,16 @@ class Upgrade:
 def lock(upgrade: Upgrade | None, workspace: Workspace) -> LockReport:
     """Bring the lock up to date, while no other run works in the project."""
     with workspace.exclusive():
-        return lock_manifest(workspace.manifest(), upgrade, workspace)
+        return lock_manifest(workspace.manifest(), upgrade, workspace, judge_kept=True)
 
 
-def lock_manifest(manifest: Manifest, upgrade: Upgrade | None, workspace: Workspace) -> LockReport:
-    """Bring the lock up to date with ``manifest``; nothing is written if a module fails."""
+def lock_manifest(
+    manifest: Manifest, upgrade: Upgrade | None, workspace: Workspace, *, judge_kept: bool = False
+) -> LockReport:
+    """Bring the lock up to date with ``manifest``; nothing is written if a module fails.
+
+    With ``judge_kept``, the gate of addresses is asked about entries that stay as they are, too.
+    """
     before = workspace.lock()
     plan = compare(manifest, before, find_mismatched(manifest, before, workspace))
     check_manifest(manifest, before, plan.fresh, workspace)
@@ -47,12 +52,25 @@ def lock_manifest(manifest: Manifest, upgrade: Upgrade | None, workspace: Worksp
     wanted = find_targets(
         [entry for name, entry in manifest.modules.items() if plan.fresh(name) or name in renewed], workspace
     )
+    kept = [name for name in manifest.modules if not plan.fresh(name) and name not in renewed] if judge_kept else []
+    refused = () if before is None else _refused(kept, before, workspace)
     found = fetch_entries(wanted.done, workspace)
-    failures = (*wanted.failures, *found.failures)
+    failures = (*refused, *wanted.failures, *found.failures)
     if failures:
         return LockReport(failures=failures)
     after = merge_lock(before, found.done, manifest)
     return LockReport(modules=tuple(_changes(before or Lock(), after)), written=workspace.write_lock(after))
+
+
+def _refused(names: Iterable[str], lock: Lock, workspace: Workspace) -> tuple[Failure, ...]:
+    """Return the failures of locked modules whose address the gate refuses; nobody is contacted."""
+    failures = []
+    for name in names:
+        try:
+            admit_locked(*lock.entry(name), workspace)
+        except GetModulesError as error:
+            failures.append(Failure(module=name, error=error))
+    return tuple(failures)
 
 
 def _changes(before: Lock, after: Lock) -> Iterator[LockedReport]:

@@ -21,6 +21,7 @@ from getmodules.archive.names import fold
 from getmodules.errors import ConfigError
 from getmodules.files.durable import shown_path
 from getmodules.pipeline.gates import of_expectation
+from getmodules.pipeline.policy import Policy
 from getmodules.pipeline.settings import registry_from
 from getmodules.project.hosts import HostSettings, hosts_from, mirrors_from
 from getmodules.project.names import (
@@ -33,6 +34,7 @@ from getmodules.project.names import (
     collision_error,
     find_collision,
 )
+from getmodules.project.policy import policy_of
 from getmodules.project.toml import TomlTable, parse, read_text
 from getmodules.util.values import field, valueclass
 
@@ -56,6 +58,7 @@ class Manifest:
     #: The registry in which ``namespace/name/system`` is a module.
     registry: str | None = None
     host_settings: HostSettings = field(default_factory=HostSettings)
+    policy: Policy | None = None
 
 
 @valueclass
@@ -110,9 +113,11 @@ def parse_manifest(text: str, path: Path) -> Manifest:
     modules = {name: _module(name, table, below) for name, table in top.table("modules").entries()}
     hosts = hosts_from(top.table("hosts"), path.parent)
     mirrors = mirrors_from(top.table("mirrors"))
+    policy = policy_of(top, path)
     top.finish()
     _refuse_collisions(modules, path)
-    return Manifest(modules=modules, registry=registry, host_settings=HostSettings(hosts=hosts, mirrors=mirrors))
+    settings = HostSettings(hosts=hosts, mirrors=mirrors)
+    return Manifest(modules=modules, registry=registry, host_settings=settings, policy=policy)
 
 
 def _module(name: str, table: TomlTable, below: str) -> ModuleEntry:

@@ -203,6 +203,12 @@ def locked_address(module: LockedModule, package: LockedPackage, workspace: Work
     return replace(address, subdir=join_subdirs(address.subdir, module.subdir))
 
 
+def admit_locked(module: LockedModule, package: LockedPackage, workspace: Workspace) -> None:
+    """Raise where the gate of addresses keeps us from a locked package, of which perhaps nothing has to be fetched."""
+    if workspace.operation.has_address_gate:
+        workspace.operation.admit(locked_address(module, package, workspace).package)
+
+
 def _package_demands(package: LockedPackage) -> tuple[Demand, ...]:
     found = []
     # An id that is the digest of the bytes or of the tree is demanded at those gates: the pin does not know it yet.

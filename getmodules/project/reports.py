@@ -145,7 +145,7 @@ class VerifiedModule:
     found: str | None = None
     #: The files that differ; None if what is locked is not in the cache to compare with.
     differences: Differences | None = None
-    #: The reason why what is there has no hash.
+    #: The reason why what is there has no hash, or why the module may not be there: a verifier refuses its address.
     error: GetModulesError | None = None
 
 
@@ -157,7 +157,7 @@ class VerifyReport:
 
     @property
     def ok(self) -> bool:
-        return all(module.state is TreeState.OK for module in self.modules)
+        return all(module.state is TreeState.OK and module.error is None for module in self.modules)
 
 
 @valueclass

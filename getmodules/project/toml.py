@@ -120,6 +120,15 @@ class TomlTable:
             self.refuse(key, "is empty" if not value else "has characters that cannot be seen")
         return value
 
+    def texts(self, key: str) -> tuple[str, ...] | None:
+        """Return a list of strings as :meth:`text` returns one; None without the key."""
+        values = self._value(key, list, 'a list of strings, as in ["…", "…"]')
+        if values is None:
+            return None
+        if not all(isinstance(value, str) and value and value.isprintable() for value in values):
+            self.refuse(key, "is not a list of strings that can be seen")
+        return tuple(values)
+
     def required(self, key: str) -> str:
         """Return a string as :meth:`text` does; raise without the key."""
         value = self.text(key)

@@ -17,7 +17,7 @@ from getmodules.files.os_errors import translated
 from getmodules.pipeline.batch import install_all
 from getmodules.project.lockfile import LockedModule, LockedPackage, require_lock
 from getmodules.project.manifest import ProjectFiles
-from getmodules.project.plan import Entry, locked_job
+from getmodules.project.plan import Entry, admit_locked, locked_job
 from getmodules.project.reports import Differences, TreeState, VerifiedModule, VerifyReport
 from getmodules.project.workspace import Workspace, choose_modules, private_directory
 from getmodules.util.once import Memo
@@ -50,6 +50,10 @@ def _verified(entry: Entry, workspace: Workspace) -> VerifiedModule:
         state = TreeState.OK if found == module.h1 else TreeState.MISSING if vacant else TreeState.MODIFIED
         if state is TreeState.MODIFIED:
             detail = differences(module, package, dest, workspace)
+    try:
+        admit_locked(module, package, workspace)
+    except GetModulesError as refusal:
+        error = refusal
     return VerifiedModule(
         name=module.name, dest=module.dest, state=state, h1=module.h1, found=found, differences=detail, error=error
     )

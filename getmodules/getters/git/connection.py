@@ -23,14 +23,14 @@ from urllib.parse import unquote
 
 from getmodules.addresses.url import check_url
 from getmodules.api.ports import Context, Credential
-from getmodules.errors import AuthenticationError, OfflineError, UnsafeContentError
+from getmodules.errors import AddressError, AuthenticationError, OfflineError, UnsafeContentError
 from getmodules.files.opening import NEW
 from getmodules.files.os_errors import translated
 from getmodules.getters.git.environment import connecting, environment
 from getmodules.getters.git.errors import SSHKEY, FailedCommand
 from getmodules.getters.git.host_check import CheckedHost, check_host
 from getmodules.getters.git.process import Done, Git, ProcessLimits, RunOptions
-from getmodules.getters.git.remote import TRANSPORTS, Remote
+from getmodules.getters.git.remote import TRANSPORTS, Remote, parse_location
 from getmodules.getters.git.rewriting import leads_to_ssh, remote_url_settings, rewritten, with_own_login
 from getmodules.net.address_check import address_check_for_class
 from getmodules.net.credentials import TOKEN_PREFIX, basic, is_overheard, variable_suffix
@@ -119,6 +119,8 @@ def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]
         raise OfflineError(
             f"{remote.shown} is not in the cache, or not all that is needed of it", hint="run it once without --offline"
         )
+    if context.address_gate is not None and (address := rewritten(remote, git, directory)) != remote.location:
+        _admit_rewritten(address, remote, context)
     found = CheckedHost() if remote.scheme == _LOCAL else check_host(remote, git, directory)
     typed, remote = remote, with_own_login(remote, git, directory)
     settings: list[tuple[str, str]] = [*found.settings, *remote_url_settings(remote)]
@@ -144,6 +146,18 @@ def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]
             _settings=tuple(settings),
             _variables=variables,
         )
+
+
+def _admit_rewritten(address: str, remote: Remote, context: Context) -> None:
+    """Ask the gate about the address that a rule in git's configuration (``insteadOf``) makes of another one."""
+    try:
+        target = Remote(parse_location(address))
+    except AddressError as error:
+        raise UnsafeContentError(
+            f"git's configuration replaces {remote.shown} by an address that no policy can judge: {error.message}",
+            part="elsewhere",
+        ) from None
+    context.admit(target.address)
 
 
 def _too_far_in(remote: str, kind: str, address: str) -> UnsafeContentError:
@@ -318,8 +332,12 @@ _QUESTION: Final = "/info/refs?service=git-upload-pack"
 
 
 def we_follow_redirects(remote: Remote, context: Context) -> bool:
-    """Return whether we follow redirects and git does not: if a server named the address, or there is no TLS."""
-    return remote.is_web and (context.check_address is not None or remote.scheme == "http")
+    """Return whether we follow redirects and git does not.
+
+    That is so if a server named the address, if there is no TLS, or if each address is to be judged.
+    """
+    judged = context.check_address is not None or context.address_gate is not None
+    return remote.is_web and (judged or remote.scheme == "http")
 
 
 def was_redirected(said: str) -> bool:

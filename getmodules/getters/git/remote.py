@@ -51,6 +51,11 @@ class Remote:
         return str(self.url._replace(userinfo=user))
 
     @property
+    def address(self) -> PackageAddress:
+        """Return the address by which the gate judges a repository that somebody else than the user named."""
+        return PackageAddress(getter="http", url=str(self.url._replace(userinfo="")))
+
+    @property
     def shown(self) -> str:
         return redact_address(self.location)
 
@@ -63,7 +68,7 @@ class Remote:
             raise AddressError(f"{printable(redact_address(typed))!r} is no URL of a repository")
         if typed.startswith(("./", "../")) or typed in (".", ".."):
             return Remote(_relative(self.url, typed), self.sshkey)
-        url = _absolute(typed)
+        url = parse_location(typed)
         if url.scheme not in TRANSPORTS:
             raise AddressError(f"git has no transport {printable(url.scheme)!r} here")
         if bool(url.host) is (url.scheme == "file"):
@@ -76,7 +81,8 @@ class Remote:
         return other if url.userinfo else Remote(url._replace(userinfo=self.url.userinfo))
 
 
-def _absolute(typed: str) -> Url:
+def parse_location(typed: str) -> Url:
+    """Return the URL that ``typed`` means to git: a URL, a path, or the form of scp."""
     if "://" in typed:
         return check_url(typed)
     if "::" in typed:

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
+from getmodules.addresses.types import PackageAddress
 from getmodules.api.limits import metadata_exceeded
 from getmodules.api.model import Kind, Member
 from getmodules.api.ports import Context
@@ -100,11 +101,21 @@ class RepositoryPackage:
 
     def tools_for(self, link: RepositoryEntry, remote: Remote) -> Tools:
         """Return the tools for a submodule, which must not be in a more private network than this repository."""
+        tools = self._admitted_for(remote)
         if remote.origin == self.remote.origin or self.remote.scheme == "file":
-            return self._tools
+            return tools
         refused = partial(too_far_in, printable(link.path))
         check = address_check_for_class(self.store.network_kind(self.wanted.commit), refused)
-        return replace(self._tools, git=Git(replace(self._tools.git.context, check_address=check)))
+        return replace(tools, git=Git(replace(tools.git.context, check_address=check)))
+
+    def _admitted_for(self, remote: Remote) -> Tools:
+        """Return the tools with which ``remote`` may be contacted; raise if a verifier keeps us from it."""
+        context = self._tools.git.context
+        if context.address_gate is None:
+            return self._tools
+        context.admit(remote.address)
+        itself = PackageAddress(getter="git", url=remote.location)
+        return replace(self._tools, git=Git(replace(context, admitted=(itself,))))
 
     def gitlinks(self) -> list[RepositoryEntry]:
         """Return the submodules that are wanted, or contain something wanted."""

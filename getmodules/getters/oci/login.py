@@ -5,10 +5,12 @@ A login is tried at its registry before it is stored, in the file that docker, p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
+from getmodules.addresses.coverage import api_location
+from getmodules.addresses.types import PackageAddress
 from getmodules.addresses.url import check_url
 from getmodules.api.ports import Context, Credential, Origin
 from getmodules.errors import (
@@ -21,7 +23,7 @@ from getmodules.errors import (
 from getmodules.getters.oci.docker_config import Considered, canonical_host, login_file, names_in_helpers
 from getmodules.getters.oci.docker_login import DockerLogin, check_login
 from getmodules.getters.oci.reference import check_repository
-from getmodules.getters.oci.registries import Registries, api_location, registry_name
+from getmodules.getters.oci.registries import Registries, registry_name
 from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
 from getmodules.util.redact import MASK, Secret, quoted
 from getmodules.util.values import field, valueclass
@@ -30,8 +32,12 @@ if TYPE_CHECKING:
     from getmodules.getters.oci.client import RegistryClient
 
 
-#: Opens a context; the argument is the name of the work in reports and errors.
-OpenContext = Callable[[str], AbstractContextManager[Context]]
+class OpenContext(Protocol):
+    """Opens a context; ``name`` is that of the work in reports and errors."""
+
+    def __call__(self, name: str, package: PackageAddress | None = None, /) -> AbstractContextManager[Context]:
+        """Open it for work that contacts ``package``, which is judged first; without one, nobody is contacted."""
+
 
 _SCHEMES: Final = ("oci://", "https://")
 _NO_REPOSITORY: Final = ""
@@ -127,6 +133,10 @@ def _split_registry(text: str) -> tuple[str, str]:
     return (f"{url.host}:{url.port}" if url.port not in (None, 443) else url.host), repository.strip("/")
 
 
+def _address(registry: str, repository: str) -> PackageAddress:
+    return PackageAddress(getter="oci", url=f"oci://{registry}/{repository}")
+
+
 def _no_registry(text: str) -> ConfigError:
     hint = "write HOST or HOST:PORT"
     if text.lower().startswith("http://"):
@@ -143,7 +153,7 @@ def log_in(
     """Try a login at its registry and store it. On any error nothing is written."""
     check_login(username, secret)
     login = DockerLogin(environ)
-    with open_context(registry) as context:
+    with open_context(registry, _address(registry, _NO_REPOSITORY)) as context:
         origin, checked = _try_login(registry, username, secret, context)
         stored_in = login.store(registry_name(origin), username=username, secret=secret)
         found = Registries().find_credential(origin, "", context)
@@ -207,7 +217,8 @@ def _send_unasked(client: RegistryClient, username: str, secret: Secret, context
 
 def check(registry: str, repository: str, open_context: OpenContext) -> CredentialCheck:
     """Find the credential for ``repository``, or for all of ``registry``, and list the tags with it."""
-    with open_context(f"{registry}/{repository}" if repository else registry) as context:
+    name = f"{registry}/{repository}" if repository else registry
+    with open_context(name, _address(registry, repository)) as context:
         repository = api_location(registry, repository)[1]
         registries = _ObservedRegistries()
         client = registries(registry, repository, context)

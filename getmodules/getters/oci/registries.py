@@ -9,6 +9,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from getmodules.addresses.comparison import DOCKER_HUB
+from getmodules.addresses.coverage import api_location
 from getmodules.api.ports import Context, Credential, Origin
 
 if TYPE_CHECKING:
@@ -19,9 +21,6 @@ if TYPE_CHECKING:
 
 
 _log = logging.getLogger("getmodules")
-#: The usual name comes first.
-_DOCKER_HUB = ("docker.io", "index.docker.io", "registry-1.docker.io")
-_DOCKER_API = "registry-1.docker.io"
 #: The most warnings that are shown, for registries that send a different one each time.
 _MOST_NOTICES = 20
 #: How long a loopback port may be silent before it counts as one without TLS.
@@ -65,7 +64,7 @@ class Registries:
 
     def find_credential(self, registry: Origin, repository: str, context: Context) -> Credential | None:
         """Return the credential from the environment or a plugin, or else from the files of docker, podman and oras."""
-        for host in _DOCKER_HUB if registry.host in _DOCKER_HUB else (registry.host,):
+        for host in DOCKER_HUB if registry.host in DOCKER_HUB else (registry.host,):
             found = context.credentials(registry._replace(host=host), f"/{repository}")
             if found is not None:
                 break
@@ -149,13 +148,3 @@ def speaks_tls(host: str, port: int) -> bool:
         raise
     except OSError:
         return False
-
-
-def api_location(registry: str, repository: str) -> tuple[str, str]:
-    """Return the host and repository for the API: Docker Hub's has another name, and ``library/`` for its own images.
-
-    Without a repository, it is the registry itself.
-    """
-    if registry in _DOCKER_HUB:
-        return _DOCKER_API, repository if "/" in repository or not repository else f"library/{repository}"
-    return registry, repository

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from getmodules import Client, Credential, InstallError, Origin, hookimpl
+from getmodules import Client, Credential, InstallError, Origin, PackageAddress, hookimpl
 from getmodules.api.model import Gate, Members
 from getmodules.pipeline.install import SMALL_BYTES, alone_with
 from getmodules.pipeline.operation import Operation
@@ -17,6 +17,7 @@ from getmodules.util.redact import Secret
 from tests.support.fakes import FakePlugin, FakeVerifier
 
 ORIGIN = Origin("https", "h.example", 443)
+PACKAGE = PackageAddress(getter="https", url="https://h.example/p.zip")
 
 
 class _Credentials:
@@ -40,7 +41,7 @@ def _operation(*plugins: object, **environ: str) -> Operation:
 
 
 def _credential(operation: Operation, place: Path) -> Credential | None:
-    with operation.package("p", lambda name: place / name, cached=False) as run:
+    with operation.package(PACKAGE, lambda name: place / name, cached=False) as run:
         return run.context.credentials(ORIGIN, "/")
 
 
@@ -102,7 +103,7 @@ def test_nobody_waits_for_a_plugin_that_judges_trees(gate: Gate, *, alone: bool)
 def test_a_workshop_is_the_packages_own(tmp_path: Path) -> None:
     operation = _operation()
     with (
-        operation.package("p", lambda name: tmp_path / name, cached=False) as run,
+        operation.package(PACKAGE, lambda name: tmp_path / name, cached=False) as run,
         run.context.workshop("key") as directory,
     ):
         assert directory.parent == tmp_path

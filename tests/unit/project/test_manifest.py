@@ -174,6 +174,7 @@ TABLES = {
     "defaults": (("properties", "defaults"), "[defaults]\n{key} = 1"),
     "modules": (("properties", "modules", "additionalProperties"), "[modules.vpc]\n{key} = 1"),
     "hosts": (("properties", "hosts", "additionalProperties"), '[hosts."h"]\n{key} = 1'),
+    "policy": (("properties", "policy"), "[policy]\n{key} = 1"),
 }
 
 

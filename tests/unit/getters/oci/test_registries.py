@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from getmodules.addresses.coverage import api_location
 from getmodules.api.ports import Context, Credential, Origin
 from getmodules.getters.oci import registries as registries_module
 from getmodules.getters.oci.client import RegistryClient
-from getmodules.getters.oci.registries import Registries, api_location, is_loopback, registry_name, speaks_tls
+from getmodules.getters.oci.registries import Registries, is_loopback, registry_name, speaks_tls
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.testing import Registry
 from getmodules.util.redact import Secret
