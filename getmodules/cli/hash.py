@@ -30,7 +30,7 @@ _ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 def parser() -> Parser:
     made = Parser(
         usage="getmodules hash PATH [OPTION...]",
-        description="Show the hashes of a directory (h1 and t1), a zip (h1 and zh) or another file (zh).",
+        description="Show the hashes of a directory (h1, t1), a zip (h1, zh) or another file (zh).",
         epilog=_EPILOG,
     )
     made.add_argument("path", metavar="PATH", help="a directory or a file")

@@ -27,8 +27,8 @@ that fails does not keep the others from being installed, but the lock is then
 not written.
 
 with --json: {{"modules", "lock_written", "errors", "seconds"}}; "modules" is a
-list of {{"name", "action", "package", "subdir", "dest", "h1", "t1"}}, where action
-is installed or unchanged.
+list of {{"name", "action", "package", "subdir", "dest", "h1", "t1"}}, where
+action is installed or unchanged.
 {ERRORS_HELP}
 
 examples:

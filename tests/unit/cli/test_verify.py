@@ -45,7 +45,7 @@ def test_what_is_wrong(project: Project) -> None:
     assert found.out == (
         "missing   modules/net\n"
         "modified  modules/packed\n"
-        "  modified  main.tf\n"
+        "  modified  main.tf (content)\n"
         "  missing   net/net.tf\n"
         "  extra     new\\x1b[2J.tf\n"
         "ok        modules/whole\n"
