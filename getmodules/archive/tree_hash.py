@@ -40,19 +40,19 @@ def t1(entries: Iterable[Entry]) -> str:
 
     The value is the content's sha256 in hex, or the target of a link. Directories are not part of it.
     """
-    records = sorted((entry.path, _record(entry)) for entry in entries if entry.sha256 is not None)
-    if not all(path.isascii() for path, _ in records):
+    records = []
+    for path, kind, _, executable, digest, target in entries:
+        if digest is None:
+            continue
+        letter, value = ("l", target) if kind is _SYMLINK else ("x" if executable else "f", digest.hex())
+        # A NUL can be neither in a path nor in a target, so that no two trees have the same records.
+        records.append((path, f"{letter}\0{path}\0{value}\0"))
+    records.sort()
+    text = "".join([record for _, record in records])
+    if not text.isascii():
         records.sort(key=lambda record: _as_utf8(record[0]))  # as in h1
-    return _formatted("t1", _as_utf8("".join([record for _, record in records])))
-
-
-def _record(entry: Entry) -> str:
-    path, kind, _, executable, digest, target = entry
-    # A NUL can be neither in a path nor in a target, so that no two trees have the same records.
-    if kind is _SYMLINK:
-        return f"l\0{path}\0{target}\0"
-    assert digest is not None, "a directory has no record"
-    return f"{'x' if executable else 'f'}\0{path}\0{digest.hex()}\0"
+        text = "".join([record for _, record in records])
+    return _formatted("t1", _as_utf8(text))
 
 
 def _as_utf8(text: str) -> bytes:
