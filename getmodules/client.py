@@ -136,8 +136,8 @@ class Client:
     ) -> Installed:
         """Install ``source`` as the directory ``dest``, which must be absent or empty.
 
-        ``expect`` is ``sha256:…`` of the archive's bytes or ``h1:…`` of the installed tree. ``force`` replaces
-        a directory. On any error, cancelling included, ``dest`` is as it was.
+        ``expect`` is ``sha256:…`` of the archive's bytes, or ``h1:…`` or ``t1:…`` of the installed tree. ``force``
+        replaces a directory. On any error, cancelling included, ``dest`` is as it was.
         """
         address = self.detect(source, base=base)
         want = Want(

@@ -258,6 +258,7 @@ class Tree:
 
     entries: tuple[Entry, ...]
     h1: str
+    t1: str
     left_out: int = 0
 
     @property
@@ -284,7 +285,8 @@ class Installed:
     """A directory that can be trusted, and why.
 
     ``pinned`` is the address that brings exactly this again; ``None`` for a directory, whose content is its
-    only identity. ``package_h1`` is that of the whole package, where the whole package was written.
+    only identity. ``h1`` is the hash of names and contents, ``t1`` that of execute bits and links as well.
+    ``package_h1`` is that of the whole package, where the whole package was written.
     Addresses are redacted: what is stored or shown must not carry a password.
     """
 
@@ -294,6 +296,7 @@ class Installed:
     pinned: str | None
     id: str
     h1: str
+    t1: str
     package_h1: str | None
     digests: Mapping[str, str]
     files: int

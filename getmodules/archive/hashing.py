@@ -1,4 +1,4 @@
-"""Hash what is on this machine: ``h1:`` of a directory or a zip, ``zh:`` of a file."""
+"""Hash what is on this machine: ``h1:`` and ``t1:`` of a directory, ``h1:`` of a zip, ``zh:`` of a file."""
 
 from __future__ import annotations
 
@@ -9,23 +9,28 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from getmodules.api.limits import Deadline, Limits
-from getmodules.api.model import Archive, Kind, Member
+from getmodules.api.model import Archive, Entry, Kind, Member, MemberPath
 from getmodules.api.ports import Context, Progress
 from getmodules.archive.directory import walk
-from getmodules.archive.tree_hash import Named, link_to_directory_digest, tree_scheme
+from getmodules.archive.tree_hash import Named, h1, link_to_directory_digest, tree_scheme, unknown_scheme
 from getmodules.errors import UnsafeContentError
 from getmodules.files.local import read_file, unreadable
 from getmodules.util.redact import printable
 
 
 def hash_tree(path: str | os.PathLike[str], scheme: str = "h1") -> str:
-    """Return the hash of everything below the directory ``path``, dot files included."""
-    return tree_scheme(scheme)(tree_digests(Path(path)))
+    """Return the hash of everything below the directory ``path``, dot files included.
+
+    ``h1`` is of names and contents; ``t1`` also of execute bits and links.
+    """
+    return tree_scheme(scheme)(tree_entries(Path(path)))
 
 
 def hash_zip(path: str | os.PathLike[str], scheme: str = "h1") -> str:
     """Return the hash of a zip's entries under their raw names; stored directories count as empty files."""
-    return tree_scheme(scheme)(_zip_digests(Path(path)))
+    if scheme != "h1":
+        raise unknown_scheme(scheme, "zips", ["h1"])
+    return h1(_zip_digests(Path(path)))
 
 
 def hash_file(path: str | os.PathLike[str]) -> str:
@@ -40,14 +45,16 @@ def _file_digest(path: Path, root: Path | None = None) -> bytes:
     return digest.digest()
 
 
-def tree_digests(root: Path) -> Iterator[Named]:
-    """Yield every file and link below ``root`` with the digest that h1 counts for it."""
+def tree_entries(root: Path) -> Iterator[Entry]:
+    """Yield every file and link below ``root``, as the writer describes what it wrote."""
     real_root = os.path.realpath(root)
     for member in walk(root):
         if member.kind is Kind.FILE:
-            yield member.name, _file_digest(root / member.name, root)
+            digest = _file_digest(root / member.name, root)
+            yield Entry(MemberPath(member.name), Kind.FILE, member.size or 0, member.executable, digest)
         elif member.kind is Kind.SYMLINK:
-            yield member.name, _link_digest(root, real_root, member)
+            digest = _link_digest(root, real_root, member)
+            yield Entry(MemberPath(member.name), Kind.SYMLINK, 0, False, digest, member.target)
         elif member.kind is Kind.SPECIAL:
             shown = printable(member.name)
             raise UnsafeContentError(f"{shown!r} is a device, fifo or socket: it has no hash", part="special-file")

@@ -22,7 +22,7 @@ from getmodules.archive.links import LinkWalk
 from getmodules.archive.names import NameBook, member_path
 from getmodules.archive.selection import Output, Selection
 from getmodules.archive.target_dir import TargetDirectory
-from getmodules.archive.tree_hash import h1, link_to_directory_digest
+from getmodules.archive.tree_hash import h1_of_entries, link_to_directory_digest, t1
 from getmodules.archive.write_thread import LARGE_BYTES, WriteThread
 from getmodules.errors import CorruptArchiveError, LimitExceededError, PluginContractError, UnsafeContentError
 from getmodules.files.durable import write_all
@@ -475,8 +475,7 @@ class TreeBuilder:
         check_no_repository((*self.entries, *self._links))
         self._make_links()
         entries = tuple(map(self.entries.__getitem__, sorted(self.entries)))
-        named = [(path, digest) for path, _, _, _, digest, _ in entries if digest is not None]
-        return Tree(entries, h1(named), self._left_out)
+        return Tree(entries, h1_of_entries(entries), t1(entries), self._left_out)
 
     def _make_links(self) -> None:
         if not self._links:

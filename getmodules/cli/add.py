@@ -35,7 +35,7 @@ def parser() -> Parser:
     made.add_argument("source", metavar="SOURCE", help="its address; relative ones start beside the manifest")
     made.add_argument("--version", metavar="CONSTRAINT", help='which versions will do, as in "~> 1.2"')
     made.add_argument("--dest", metavar="DIR", help="where it goes, below the manifest (default: modules/NAME)")
-    made.add_argument("--expect", metavar="HASH", help="sha256:... of the archive, or h1:... of the directory")
+    made.add_argument("--expect", metavar="HASH", help="sha256:... of the archive, h1:... or t1:... of the directory")
     add_project_work(made)
     return made
 

@@ -26,10 +26,10 @@ _EPILOG = """\
 DEST must be absent or an empty directory. Whatever goes wrong, it stays as it
 was, and nothing else is left.
 
-with --json: {"path", "source", "address", "pinned", "id", "h1", "package_h1",
-"digests", "files", "bytes", "evidence", "seconds"}, where evidence is a list of
-{"check", "subject", "value", "by"}; or {"error": {"code", "message", "hint",
-"address"}}
+with --json: {"path", "source", "address", "pinned", "id", "h1", "t1",
+"package_h1", "digests", "files", "bytes", "evidence", "seconds"}, where
+evidence is a list of {"check", "subject", "value", "by"}; or {"error": {"code",
+"message", "hint", "address"}}
 
 examples:
   getmodules get "oci://ghcr.io/acme/vpc//net?tag=1.2.0" modules/net
@@ -48,7 +48,9 @@ def parser() -> Parser:
     made.add_argument("source", metavar="SOURCE", help="the address of a module")
     made.add_argument("dest", metavar="DEST", help="the directory that it becomes")
     made.add_argument(
-        "--expect", metavar="HASH", help="sha256:... of the archive's bytes, or h1:... of the installed directory"
+        "--expect",
+        metavar="HASH",
+        help="sha256:... of the archive's bytes, h1:... or t1:... of the installed directory",
     )
     made.add_argument("--force", action="store_true", help="replace the directory DEST, whatever is in it")
     add_progress(made)
@@ -86,6 +88,7 @@ def _as_json(dest: str, installed: Installed, seconds: float) -> dict[str, objec
         "pinned": installed.pinned,
         "id": installed.id,
         "h1": installed.h1,
+        "t1": installed.t1,
         "package_h1": installed.package_h1,
         "digests": dict(installed.digests),
         "files": installed.files,
@@ -99,11 +102,12 @@ def _as_json(dest: str, installed: Installed, seconds: float) -> dict[str, objec
 
 
 def _as_text(dest: str, installed: Installed) -> str:
-    pinned = installed.pinned or "nothing pins a directory; --expect with its h1 verifies it"
+    pinned = installed.pinned or "nothing pins a directory; --expect with its t1 verifies it"
     rows = [
         ("installed", dest),
         ("pinned", pinned),
         ("h1", installed.h1),
+        ("t1", installed.t1),
         ("content", f"{_counted(installed.files, 'file')}, {_counted(installed.bytes, 'byte')}"),
     ]
     rows += [("verified", f"{evidence.check} {evidence.value}, by {evidence.by}") for evidence in installed.evidence]

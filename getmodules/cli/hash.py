@@ -12,10 +12,11 @@ from getmodules.cli.render import Console
 
 _EPILOG = """\
 h1: is over names and contents, as Go and Terraform compute it: of a directory,
-or of what is in a zip. zh: is the sha256 of a file's own bytes. A zip has both,
-each on a line of its own.
+or of what is in a zip. t1: sees execute bits and links of a directory as well.
+zh: is the sha256 of a file's own bytes. A directory has h1 and t1, a zip h1 and
+zh, each on a line of its own.
 
-with --json: {"path", "h1", "zh"}, with null for what does not apply
+with --json: {"path", "h1", "t1", "zh"}, with null for what does not apply
 
 examples:
   getmodules hash modules/vpc
@@ -29,7 +30,7 @@ _ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 def parser() -> Parser:
     made = Parser(
         usage="getmodules hash PATH [OPTION...]",
-        description="Show the hash of a directory (h1), a zip (h1 and zh) or another file (zh).",
+        description="Show the hashes of a directory (h1, t1), a zip (h1, zh) or another file (zh).",
         epilog=_EPILOG,
     )
     made.add_argument("path", metavar="PATH", help="a directory or a file")
@@ -38,14 +39,14 @@ def parser() -> Parser:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    h1, zh = _hashes(options.path)
-    fields = {"path": options.path, "h1": h1, "zh": zh}
-    console.result("\n".join(value for value in (h1, zh) if value is not None), fields)
+    hashes = _hashes(options.path)
+    console.result("\n".join(hashes.values()), {"path": options.path, "h1": None, "t1": None, "zh": None, **hashes})
     return 0
 
 
-def _hashes(path: str) -> tuple[str | None, str | None]:
-    from getmodules.archive.hashing import hash_file, hash_tree, hash_zip
+def _hashes(path: str) -> dict[str, str]:
+    from getmodules.archive.hashing import hash_file, hash_zip, tree_entries
+    from getmodules.archive.tree_hash import h1_of_entries, t1
     from getmodules.files.local import unreadable
 
     # The reader refuses links, as inside of packages; here the user has named one.
@@ -55,8 +56,9 @@ def _hashes(path: str) -> tuple[str | None, str | None]:
     except OSError as error:
         raise unreadable(Path(path), error) from error
     if is_directory:
-        return hash_tree(real), None
-    return (hash_zip(real) if _is_zip(real) else None), hash_file(real)
+        entries = tuple(tree_entries(real))  # both from one reading of the files
+        return {"h1": h1_of_entries(entries), "t1": t1(entries)}
+    return ({"h1": hash_zip(real)} if _is_zip(real) else {}) | {"zh": hash_file(real)}
 
 
 def _is_zip(path: Path) -> bool:

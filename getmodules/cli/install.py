@@ -27,8 +27,8 @@ that fails does not keep the others from being installed, but the lock is then
 not written.
 
 with --json: {{"modules", "lock_written", "errors", "seconds"}}; "modules" is a
-list of {{"name", "action", "package", "subdir", "dest", "h1"}}, where action is
-installed or unchanged.
+list of {{"name", "action", "package", "subdir", "dest", "h1", "t1"}}, where
+action is installed or unchanged.
 {ERRORS_HELP}
 
 examples:
@@ -75,6 +75,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
                 "subdir": module.subdir,
                 "dest": module.dest,
                 "h1": module.h1,
+                "t1": module.t1,
             }
             for module in report.modules
         ]

@@ -35,8 +35,8 @@ the lock is stale, or where an address means something else than when it was
 locked.
 
 with --json: {{"modules", "written", "errors"}}; "modules" is a list of {{"name",
-"change", "package", "subdir", "dest", "h1", "selected"}}, where change is new,
-changed, unchanged or removed. With --check: {{"stale", "moved", "errors"}};
+"change", "package", "subdir", "dest", "h1", "t1", "selected"}}, where change is
+new, changed, unchanged or removed. With --check: {{"stale", "moved", "errors"}};
 "stale" is a list of sentences, "moved" one of {{"name", "source", "locked",
 "now"}}.
 {ERRORS_HELP}
@@ -85,6 +85,7 @@ def report_lock(report: LockReport, console: Console) -> int:
                 "subdir": module.subdir,
                 "dest": module.dest,
                 "h1": module.h1,
+                "t1": module.t1,
                 "selected": module.selected,
             }
             for module in report.modules

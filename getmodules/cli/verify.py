@@ -18,11 +18,14 @@ Nobody is asked and nothing is changed; of the manifest only [policy] is read.
 Which files differ is told where the package is in the cache or on this machine.
 A module that is missing, was modified, or is refused by a policy: exit 3.
 
-with --json: {"modules": [{"name", "dest", "state", "h1", "found", "modified",
-"missing", "extra", "error"}]}, where state is ok, modified or missing; the
-next to last three are lists of files, or null where they are not known; error
-is {"code", "message", "hint", "address"} where what is there is no tree that
-can be compared, such as a link, or a policy refuses its address, else null.
+with --json: {"modules": [{"name", "dest", "state", "h1", "found", "t1",
+"found_t1", "modified", "missing", "extra", "differences", "error"}]}, where
+state is ok, modified or missing; modified, missing and extra are lists of
+files, and differences says of each modified one what: content, executable,
+kind (a link, or a file) or target (of a link); all are null where they are not
+known. error is {"code", "message", "hint", "address"} where what is there is no
+tree that can be compared, such as a link, or a policy refuses its address,
+else null.
 
 examples:
   getmodules verify
@@ -70,23 +73,35 @@ def _as_json(module: VerifiedModule) -> dict[str, object]:
         "state": module.state,
         "h1": module.h1,
         "found": module.found,
+        "t1": module.t1,
+        "found_t1": module.found_t1,
         "modified": None if found is None else list(found.modified),
         "missing": None if found is None else list(found.missing),
         "extra": None if found is None else list(found.extra),
+        "differences": None if found is None else {name: list(each) for name, each in found.changed.items()},
         "error": None if module.error is None else module.error.as_json(),
     }
 
 
 def _as_lines(module: VerifiedModule) -> list[str]:
-    files = _files(module.differences)
-    if module.found is not None and module.found != module.h1 and not files:
+    lines = _files(module.differences)
+    if module.state == "modified" and not lines:
         # What is locked is not in the cache, to compare file by file; perhaps the lock was edited.
-        files = [f"  locked    {module.h1}", f"  found     {module.found}"]
-    return [f"{module.state:8}  {module.dest}", *files]
+        lines = _hashes(module)
+    return [f"{module.state:8}  {module.dest}", *lines]
+
+
+def _hashes(module: VerifiedModule) -> list[str]:
+    """Return the locked and the found hash, of the scheme that differs."""
+    for locked, found in ((module.h1, module.found), (module.t1, module.found_t1)):
+        if locked is not None and found is not None and found != locked:
+            return [f"  locked    {locked}", f"  found     {found}"]
+    return []
 
 
 def _files(found: Differences | None) -> list[str]:
     if found is None:
         return []
-    kinds = (("modified", found.modified), ("missing", found.missing), ("extra", found.extra))
-    return [f"  {what:8}  {harmless(name)}" for what, names in kinds for name in names]
+    modified = [f"  modified  {harmless(name)} ({found.labels(name)})" for name in found.modified]
+    others = (("missing", found.missing), ("extra", found.extra))
+    return modified + [f"  {what:8}  {harmless(name)}" for what, names in others for name in names]

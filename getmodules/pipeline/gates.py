@@ -34,17 +34,17 @@ HINTS = {
 
 
 def of_expectation(expect: str | None, by: str = "the caller") -> tuple[Demand, ...]:
-    """Return the demand of ``--expect``: ``sha256:…`` on the archive's bytes, ``h1:…`` on the installed tree."""
+    """Return the demand of ``--expect``: ``sha256:…`` on the archive's bytes, ``h1:…`` or ``t1:…`` on the tree."""
     if expect is None:
         return ()
-    if expect.startswith("h1:"):
+    if expect.startswith(("h1:", "t1:")):
         return (Demand(gate=Gate.TREE, check=EXPECT, value=expect, by=by),)
     try:
         digest = Digest.parse(expect)
     except ValueError as error:
         raise ConfigError(
             f"the expected value {printable(expect)!r} cannot be used: {error}",
-            hint="expect sha256:HEX of an archive, or h1:… of the installed tree",
+            hint="expect sha256:HEX of an archive, or h1:… or t1:… of the installed tree",
         ) from None
     return (Demand(gate=Gate.BYTES, check=EXPECT, value=str(digest), by=by),)
 
@@ -143,5 +143,5 @@ def _found(subject: Pin | Archive | Tree, demand: Demand) -> str:
     if isinstance(subject, Pin):
         return str(subject.id)
     if isinstance(subject, Tree):
-        return subject.h1
+        return subject.t1 if demand.value.startswith("t1:") else subject.h1
     return str(subject.digests[Digest.parse(demand.value, weak=True).algorithm])

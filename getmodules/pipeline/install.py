@@ -241,6 +241,7 @@ def _judge(source: Source, package: Package, trees: tuple[Tree, ...], targets: T
                 pinned=None if pinned is None else module_address(pinned, want.subdir).display(),
                 id=source.pin.id or package.id or tree.h1,
                 h1=tree.h1,
+                t1=tree.t1,
                 package_h1=package_h1,
                 digests={**package.digests, **source.pin.digests},
                 files=tree.files,
@@ -267,7 +268,7 @@ def resolve_address(source: str, address: ModuleAddress, operation: Operation) -
                 raise FetchError(
                     "there is nothing to pin it by without fetching it",
                     part="no-identity",
-                    hint="getmodules get prints the pin of an archive; getmodules hash shows the h1 of a directory",
+                    hint="getmodules get prints the pin of an archive; getmodules hash shows the hashes of a directory",
                 )
             package, identity = location.with_checksum(checksum), str(checksum)
         if cached is None:

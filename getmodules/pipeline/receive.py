@@ -221,7 +221,7 @@ def close(fetched: Blob | Layers | Members) -> None:
 
 def _refuse_what_needs_bytes(treatment: Treatment, demands: tuple[Demand, ...]) -> None:
     """Refuse demands on bytes for what has no one archive: they must fail, not be skipped."""
-    hint = 'a directory is verified with --expect h1:…, or in a manifest with expect = "h1:…"'
+    hint = 'a directory is verified with --expect t1:… or h1:…, or in a manifest with expect = "t1:…"'
     if treatment.checksum is not None:
         raise AddressError("checksum= is of an archive's bytes, and this is a directory", hint=hint)
     if treatment.filename is not None:

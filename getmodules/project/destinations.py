@@ -50,7 +50,7 @@ def check_lock(lock: Lock, workspace: Workspace) -> None:
 
 def _is_directory(lock: Lock, name: str) -> bool:
     """Return whether the package is a directory: only its own hash pins one."""
-    return lock.entry(name)[1].id.startswith("h1:")
+    return lock.entry(name)[1].is_directory
 
 
 def _check(dests: Mapping[str, str], sources: Mapping[str, str], shown: str, workspace: Workspace) -> None:

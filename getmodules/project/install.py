@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Final
 
 from getmodules.api.model import Installed
+from getmodules.archive.tree_hash import TreeHashes
 from getmodules.errors import DestinationExistsError, GetModulesError
 from getmodules.pipeline.batch import Failure, Job, Outcome, install_all
 from getmodules.project.destinations import check_lock, check_manifest
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage, require_lock
 from getmodules.project.manifest import Manifest, ModuleEntry
+from getmodules.project.modes import is_same_tree
 from getmodules.project.plan import (
     Entry,
     Plan,
@@ -32,7 +34,7 @@ from getmodules.project.plan import (
 )
 from getmodules.project.reports import Action, InstalledModule, InstallReport
 from getmodules.project.select import Target, find_targets
-from getmodules.project.trees import MOVE_IT_AWAY, describe, h1_of, is_vacant, odd_kind
+from getmodules.project.trees import MOVE_IT_AWAY, describe, hashes_of, is_vacant, odd_kind
 from getmodules.project.workspace import Workspace, choose_modules, private_directory
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass
@@ -108,21 +110,24 @@ class _Installation:
         jobs: list[Job] = []
         for name, (module, package) in entries.items():
             self.workspace.checkpoint()
-            ours = known.get(module.dest, frozenset[str]())
+            ours = known.get(module.dest, frozenset[TreeHashes]())
             try:
                 job = self._locked_job(module, package, ours)
             except GetModulesError as error:
                 self.results.failures[name] = error
                 continue
             self.results.entries[name] = module, package
+            self.results.trees[name] = module.hashes
             if job is None:
                 self.results.actions[name] = Action.UNCHANGED
+                if module.t1 is None:  # we may know more than the lock, having installed it
+                    self.results.trees[name] = next((each for each in ours if each.h1 == module.h1), module.hashes)
             else:
                 jobs.append(job)
                 self.results.replaced[name] = frozenset() if is_vacant(job.dest) else ours
         return jobs
 
-    def _locked_job(self, module: LockedModule, package: LockedPackage, ours: frozenset[str]) -> Job | None:
+    def _locked_job(self, module: LockedModule, package: LockedPackage, ours: frozenset[TreeHashes]) -> Job | None:
         """Return the job that brings ``module``, or None if it is installed already.
 
         ``ours`` are the hashes of trees that we installed at its destination, which may therefore be replaced.
@@ -131,10 +136,10 @@ class _Installation:
         dest = self._swept_dest(module.dest)
         if is_vacant(dest):
             return locked_job(module, package, self.workspace, dest)
-        found = h1_of(dest)
-        if found == module.h1:
+        found = hashes_of(dest)
+        if is_same_tree(module.hashes, found, dest, self.workspace):
             return None
-        if not self.options.force and found not in ours:
+        if not self.options.force and not self._is_one_of(ours, found, dest):
             raise _edited_error(module, package, dest, self.workspace)
         return self._replacing(locked_job(module, package, self.workspace, dest, force=True), ours)
 
@@ -157,21 +162,21 @@ class _Installation:
 
     def _fresh_jobs(self, targets: Mapping[str, Target], lock: Lock | None, spare: Path) -> dict[str, Job]:
         known = self.workspace.state.installed()
-        old = {} if lock is None else {name: module.h1 for name, module in lock.modules.items()}
+        old = {} if lock is None else {name: {module.hashes} for name, module in lock.modules.items()}
         jobs: dict[str, Job] = {}
         for name, target in targets.items():
-            ours = known.get(target.entry.dest, frozenset()) | {old.get(name)} - {None}
+            ours = known.get(target.entry.dest, frozenset[TreeHashes]()) | old.get(name, set())
             try:
                 jobs[name] = self._fresh_job(target, ours, spare)
             except GetModulesError as error:
                 self.results.failures[name] = error
         return jobs
 
-    def _fresh_job(self, target: Target, ours: frozenset[str | None], spare: Path) -> Job:
+    def _fresh_job(self, target: Target, ours: frozenset[TreeHashes], spare: Path) -> Job:
         dest = self._swept_dest(target.entry.dest)
         if self.options.force or is_vacant(dest):
             return fresh_job(target, dest, force=self.options.force)
-        if h1_of(dest) in ours:
+        if self._is_one_of(ours, hashes_of(dest), dest):
             return self._replacing(fresh_job(target, dest, force=True), ours)
         # Perhaps it is just what we are about to install: a run that was killed, or trees in version control.
         return fresh_job(target, spare / target.entry.name)
@@ -181,7 +186,7 @@ class _Installation:
         module, _ = self.results.entries[name]
         self.results.actions[name] = Action.UNCHANGED
         dest = self.workspace.dest(module.dest)
-        if h1_of(dest) != module.h1:
+        if not is_same_tree(module.hashes, hashes_of(dest), dest, self.workspace):
             ways = "or move it away" if odd_kind(dest) else "move the directory away, or replace it with --force"
             self.results.failures[name] = DestinationExistsError(
                 f"{module.dest} exists, and is not what {name} is", hint=f"choose another dest, {ways}"
@@ -198,14 +203,17 @@ class _Installation:
         self.workspace.operation.sweeper.sweep(path.parent)
         return path
 
-    def _replacing(self, job: Job, ours: Collection[str | None]) -> Job:
+    def _is_one_of(self, ours: Collection[TreeHashes], found: TreeHashes | None, dest: Path) -> bool:
+        return any(is_same_tree(each, found, dest, self.workspace) for each in ours)
+
+    def _replacing(self, job: Job, ours: Collection[TreeHashes]) -> Job:
         """Return ``job`` with a check, just before it replaces its destination, that the tree there is still ours.
 
         Fetching may take minutes, during which the tree may be edited.
         """
 
         def check() -> None:
-            if not is_vacant(job.dest) and h1_of(job.dest) not in ours:
+            if not (is_vacant(job.dest) or self._is_one_of(ours, hashes_of(job.dest), job.dest)):
                 raise DestinationExistsError(
                     f"{printable(str(job.dest), 1000)} was edited while the module was fetched", hint=_MOVE_CHANGES
                 )
@@ -247,10 +255,13 @@ class _InstallResults:
     actions: dict[str, Action] = field(default_factory=dict)
     failures: dict[str, GetModulesError] = field(default_factory=dict)
     #: For modules that are brought from the lock, the hashes that our earlier trees at their destinations may have.
-    replaced: dict[str, frozenset[str]] = field(default_factory=dict)
+    replaced: dict[str, frozenset[TreeHashes]] = field(default_factory=dict)
+    #: The hashes of what is, or will be, at the destinations.
+    trees: dict[str, TreeHashes] = field(default_factory=dict)
 
     def add(self, outcome: Outcome[Installed]) -> None:
         self.actions |= dict.fromkeys(outcome.done, Action.INSTALLED)
+        self.trees |= {name: TreeHashes(installed.h1, installed.t1) for name, installed in outcome.done.items()}
         self.fail(outcome.failures)
 
     def fail(self, failures: Iterable[Failure]) -> None:
@@ -258,7 +269,7 @@ class _InstallResults:
 
     def remember_expected_trees(self) -> None:
         """Write down which trees this run may install, before it does: a run that is killed can write nothing more."""
-        trees = {self.entries[name][0].dest: self._h1(name) | before for name, before in self.replaced.items()}
+        trees = {self.entries[name][0].dest: before | {self.trees[name]} for name, before in self.replaced.items()}
         self.workspace.state.remember(self._trees_in_place() | trees, matters=False)
 
     def remember_trees(self) -> None:
@@ -273,11 +284,12 @@ class _InstallResults:
                 trees[dest] = before
         self.workspace.state.remember(trees, matters=Action.INSTALLED in self.actions.values())
 
-    def _trees_in_place(self) -> dict[str, frozenset[str]]:
-        return {self.entries[name][0].dest: self._h1(name) for name in self.actions if name not in self.failures}
-
-    def _h1(self, name: str) -> frozenset[str]:
-        return frozenset({self.entries[name][0].h1})
+    def _trees_in_place(self) -> dict[str, frozenset[TreeHashes]]:
+        return {
+            self.entries[name][0].dest: frozenset({self.trees[name]})
+            for name in self.actions
+            if name not in self.failures
+        }
 
     def report(self, names: Iterable[str], *, lock_written: bool) -> InstallReport:
         modules = tuple(

@@ -80,14 +80,20 @@ def _changes(before: Lock, after: Lock) -> Iterator[LockedReport]:
         elif name not in before.modules:
             yield _reported(Change.NEW, after.entry(name))
         else:
-            same = _without_package_hash(before.entry(name)) == _without_package_hash(after.entry(name))
+            same = _is_same(before.entry(name), after.entry(name))
             yield _reported(Change.UNCHANGED if same else Change.CHANGED, after.entry(name))
 
 
-def _without_package_hash(entry: Entry) -> Entry:
-    """Return the entry without the hash of the whole package, which may come from another module."""
-    module, package = entry
-    return module, replace(package, package_h1=None)
+def _is_same(before: Entry, after: Entry) -> bool:
+    """Return whether two entries say the same.
+
+    The hash of the whole package does not matter, which may come from another module; nor does a t1 that an earlier
+    version has not locked.
+    """
+    (old, old_package), (new, new_package) = before, after
+    if old.t1 is None:
+        new = replace(new, t1=None)
+    return (old, replace(old_package, package_h1=None)) == (new, replace(new_package, package_h1=None))
 
 
 def _reported(change: Change, entry: Entry) -> LockedReport:
@@ -106,11 +112,17 @@ def check(workspace: Workspace) -> CheckReport:
         return CheckReport(stale=plan.reasons)
     now = resolve_locked(manifest, plan, before, workspace)
     moved = tuple(
-        Moved(name=name, source=manifest.modules[name].source, locked=before.entry(name)[1].id, now=identity)
+        Moved(name=name, source=manifest.modules[name].source, locked=_locked(before, name, identity), now=identity)
         for name, identity in now.done.items()
         if identity != before.entry(name)[1].id
     )
     return CheckReport(stale=plan.reasons, moved=moved, failures=now.failures)
+
+
+def _locked(lock: Lock, name: str, now: str) -> str:
+    """Return what is locked in the place of ``now``."""
+    module, package = lock.entry(name)
+    return module.t1 if module.t1 is not None and now.startswith("t1:") else package.id
 
 
 def resolve_locked(manifest: Manifest, plan: Plan, before: Lock, workspace: Workspace) -> Outcome[str]:
@@ -125,7 +137,7 @@ def resolve_locked(manifest: Manifest, plan: Plan, before: Lock, workspace: Work
             failures.append(target)
         else:
             wanted[name] = target
-    found = current_identities(wanted, {name: before.entry(name)[1] for name in wanted}, workspace)
+    found = current_identities(wanted, {name: before.entry(name) for name in wanted}, workspace)
     return replace(found, failures=(*failures, *found.failures))
 
 
@@ -149,20 +161,26 @@ def fetch_entries(wanted: Mapping[str, Target], workspace: Workspace) -> Outcome
     return Outcome(done=done, failures=tuple(failures))
 
 
-def current_identities(
-    wanted: Mapping[str, Target], locked: Mapping[str, LockedPackage], workspace: Workspace
-) -> Outcome[str]:
+def current_identities(wanted: Mapping[str, Target], locked: Mapping[str, Entry], workspace: Workspace) -> Outcome[str]:
     """Return the id that each target has today, fetching those whose identity cannot be asked for."""
     asked = resolve_all(
         {name: (t.entry.source, t.address) for name, t in wanted.items()}, workspace.operation, workspace.pace
     )
     done = {name: resolved.id for name, resolved in asked.done.items()}
     unclear = [failure.module for failure in asked.failures if failure.error.code == _NO_IDENTITY]
-    unclear += [name for name, identity in done.items() if _is_another_digest(identity, locked[name])]
+    unclear += [name for name, identity in done.items() if _is_another_digest(identity, locked[name][1])]
     looked_at = fetch_entries({name: wanted[name] for name in unclear}, workspace)
-    done |= {name: package.id for name, (_, package) in looked_at.done.items()}
+    done |= {name: _identity(entry, locked[name]) for name, entry in looked_at.done.items()}
     failures = [failure for failure in asked.failures if failure.module not in unclear]
     return Outcome(done=done, failures=tuple(_in_order(wanted, [*failures, *looked_at.failures])))
+
+
+def _identity(now: Entry, locked: Entry) -> str:
+    """Return the id of what was fetched; or its t1, if a directory differs from the locked one in that alone."""
+    (module, package), (before, known) = now, locked
+    if package.id != known.id or before.t1 is None or module.t1 is None or module.t1 == before.t1:
+        return package.id
+    return module.t1
 
 
 def _is_another_digest(identity: str, package: LockedPackage) -> bool:

@@ -18,6 +18,7 @@
     subdir = "net"
     dest = "modules/vpc"
     h1 = "h1:…"
+    t1 = "t1:…"
 
 A package is what is fetched, a module what is installed of it. Entries are sorted, the text depends neither on the
 machine nor on the time, and what did not change is written as it was.
@@ -29,10 +30,12 @@ import base64
 import binascii
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from getmodules.archive.names import member_path
+from getmodules.archive.tree_hash import TreeHashes
 from getmodules.errors import ConfigError, LockStaleError, UnsafeContentError
 from getmodules.files.durable import shown_path
 from getmodules.project.manifest import ProjectFiles, check_constraint, check_expectation
@@ -46,7 +49,7 @@ T = TypeVar("T")
 
 VERSION = 1
 _HEADER = '# This file is written by getmodules, and belongs into version control. "getmodules lock" changes it.\n'
-_H1_BYTES = 32
+_HASH_BYTES = 32
 _RESTORE = "was the file edited? Bring it back from version control; or remove it, and getmodules lock makes it anew"
 _UNMERGED = "git checkout --ours getmodules.lock, or --theirs; then getmodules lock adds what the manifest has besides"
 
@@ -62,6 +65,11 @@ class LockedPackage:
     archive: str | None = None
     size: int | None = None
     package_h1: str | None = None
+
+    @property
+    def is_directory(self) -> bool:
+        """True if only the hash of its tree names it."""
+        return self.id.startswith("h1:")
 
 
 @valueclass
@@ -79,6 +87,12 @@ class LockedModule:
     #: The newest tag that ``version`` allowed.
     selected: str | None = None
     expect: str | None = None
+    #: None in an entry that an earlier version wrote, until it is made anew.
+    t1: str | None = None
+
+    @property
+    def hashes(self) -> TreeHashes:
+        return TreeHashes(self.h1, self.t1)
 
 
 @valueclass(kw_only=False)
@@ -193,7 +207,7 @@ def _package(table: TomlTable) -> LockedPackage:
         getter=table.required("getter"),
         archive=table.checked("archive", _check_archive),
         size=table.number("size"),
-        package_h1=table.checked("package_h1", _check_h1),
+        package_h1=table.checked("package_h1", partial(_check_hash, "h1")),
     )
     if (package.archive is None) != (package.size is None):
         table.refuse("", "archive and size belong together")
@@ -207,7 +221,8 @@ def _module(table: TomlTable) -> LockedModule:
         package=table.required("package"),
         subdir=table.checked("subdir", _check_subdir) or "",
         dest=_needed(table, "dest", check_dest),
-        h1=_needed(table, "h1", _check_h1),
+        h1=_needed(table, "h1", partial(_check_hash, "h1")),
+        t1=table.checked("t1", partial(_check_hash, "t1")),
         version=table.checked("version", check_constraint),
         selected=table.text("selected"),
         expect=table.checked("expect", check_expectation),
@@ -240,19 +255,19 @@ def _check_archive(text: str) -> str:
     return str(digest)
 
 
-def _check_h1(text: str) -> str:
+def _check_hash(known: str, text: str) -> str:
     scheme, colon, value = text.partition(":")
-    if scheme != "h1" or not colon:
+    if scheme != known or not colon:
         raise ConfigError(
             f"{printable(text, 80)!r} is of a scheme that this getmodules does not know",
             hint="a newer getmodules may have written this file: install that one",
         )
     try:
-        good = len(base64.b64decode(value, validate=True)) == _H1_BYTES
+        good = len(base64.b64decode(value, validate=True)) == _HASH_BYTES
     except binascii.Error:
         good = False
     if not good:
-        raise ConfigError(f"{printable(text, 80)!r} is no h1", hint=_RESTORE)
+        raise ConfigError(f"{printable(text, 80)!r} is no {known}", hint=_RESTORE)
     return text
 
 
@@ -300,7 +315,7 @@ def format_lock(lock: Lock) -> str:
     for package in sorted(lock.packages.values(), key=lambda package: package.address):
         pieces.append(_entry("package", package, ("address", "id", "getter", "archive", "size", "package_h1")))
     for module in sorted(lock.modules.values(), key=lambda module: module.name):
-        keys = ("name", "source", "version", "selected", "expect", "package", "subdir", "dest", "h1")
+        keys = ("name", "source", "version", "selected", "expect", "package", "subdir", "dest", "h1", "t1")
         pieces.append(_entry("module", module, keys))
     return "".join(pieces)
 

@@ -1,6 +1,7 @@
 """Plans compare the manifest with the lock; jobs and entries convert between the lock and the pipeline.
 
-All of it is pure: nothing is asked for over the network, and only the two files matter.
+Nothing is asked for over the network, and only the two files matter; and, of a directory's entry, whether the project's
+file system keeps what t1 sees.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from getmodules.pipeline.batch import Job
 from getmodules.pipeline.detect import is_local
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
 from getmodules.project.manifest import Manifest, ModuleEntry
+from getmodules.project.modes import knows_t1
 from getmodules.project.names import LOCK_NAME, written_address
 from getmodules.project.select import Target, version_in
 from getmodules.project.workspace import Workspace
@@ -186,7 +188,7 @@ def locked_job(
         dest=dest,
         source=module.source,
         demands=(*_package_demands(package), *others),
-        tree_demands=(_demand(Gate.TREE, module.h1, _changed_hint(module.name)), *by_tree),
+        tree_demands=(*_tree_demands(module, package, workspace), *by_tree),
         force=force,
     )
 
@@ -209,10 +211,17 @@ def admit_locked(module: LockedModule, package: LockedPackage, workspace: Worksp
         workspace.operation.admit(locked_address(module, package, workspace).package)
 
 
+def _tree_demands(module: LockedModule, package: LockedPackage, workspace: Workspace) -> tuple[Demand, ...]:
+    hashes = [module.h1]
+    if module.t1 is not None and knows_t1(package, workspace):
+        hashes.append(module.t1)
+    return tuple(_demand(Gate.TREE, value, _changed_hint(module.name)) for value in hashes)
+
+
 def _package_demands(package: LockedPackage) -> tuple[Demand, ...]:
     found = []
     # An id that is the digest of the bytes or of the tree is demanded at those gates: the pin does not know it yet.
-    if package.id != package.archive and not package.id.startswith("h1:"):
+    if package.id != package.archive and not package.is_directory:
         found.append(_demand(Gate.PIN, package.id))
     if package.archive is not None:
         found.append(_demand(Gate.BYTES, package.archive))
@@ -254,6 +263,7 @@ def entry_of(target: Target, installed: Installed, workspace: Workspace) -> tupl
         package=address,
         dest=entry.dest,
         h1=installed.h1,
+        t1=installed.t1 if knows_t1(package, workspace) else None,
         subdir=subdir,
         version=entry.version,
         selected=target.selected,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
 from getmodules.errors import GetModulesError
 from getmodules.pipeline.batch import Failure
-from getmodules.util.values import valueclass
+from getmodules.util.values import field, valueclass
 
 if TYPE_CHECKING:
     from getmodules.project.lockfile import LockedModule, LockedPackage
@@ -49,11 +50,19 @@ class _ReportedModule:
     subdir: str
     dest: str
     h1: str
+    #: None in an entry that an earlier version locked.
+    t1: str | None = None
 
     @classmethod
     def of(cls, module: LockedModule, package: LockedPackage, **more: Any) -> Self:
         return cls(
-            name=module.name, package=package.address, subdir=module.subdir, dest=module.dest, h1=module.h1, **more
+            name=module.name,
+            package=package.address,
+            subdir=module.subdir,
+            dest=module.dest,
+            h1=module.h1,
+            t1=module.t1,
+            **more,
         )
 
 
@@ -124,13 +133,40 @@ class TreeState(StrEnum):
     MISSING = "missing"
 
 
+class Difference(StrEnum):
+    """The way in which a file or link differs from the locked one; ``label`` is for people."""
+
+    label: str
+
+    CONTENT = "content", "content"
+    EXECUTABLE = "executable", "executable bit"
+    #: A link is in the place of a file, or a file in that of a link.
+    KIND = "kind", "kind"
+    TARGET = "target", "link target"
+
+    def __new__(cls, value: str, label: str) -> Self:
+        made = str.__new__(cls, value)
+        made._value_ = value
+        made.label = label
+        return made
+
+
 @valueclass
 class Differences:
-    """The files in which a tree differs from what is locked."""
+    """The files and links in which a tree differs from what is locked."""
 
-    modified: tuple[str, ...] = ()
+    #: Those that are in both trees, by path, and how they differ.
+    changed: Mapping[str, tuple[Difference, ...]] = field(default_factory=dict, hash=False)
     missing: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
+
+    @property
+    def modified(self) -> tuple[str, ...]:
+        return tuple(self.changed)
+
+    def labels(self, path: str) -> str:
+        """Return how the file or link at ``path`` differs, for people."""
+        return ", ".join(difference.label for difference in self.changed[path])
 
 
 @valueclass
@@ -141,8 +177,11 @@ class VerifiedModule:
     dest: str
     state: TreeState
     h1: str
-    #: The hash of what is there; None if nothing is there, or something that has no hash.
+    #: The h1 of what is there; None if nothing is there, or something that has no hash.
     found: str | None = None
+    #: The locked t1; None in an entry that an earlier version locked.
+    t1: str | None = None
+    found_t1: str | None = None
     #: The files that differ; None if what is locked is not in the cache to compare with.
     differences: Differences | None = None
     #: The reason why what is there has no hash, or why the module may not be there: a verifier refuses its address.

@@ -9,16 +9,18 @@ import os
 import stat
 from pathlib import Path
 
+from getmodules.api.model import Entry as TreeEntry, Kind
 from getmodules.api.ports import Progress
-from getmodules.archive.hashing import tree_digests
-from getmodules.archive.tree_hash import TREE_SCHEMES
+from getmodules.archive.hashing import tree_entries
+from getmodules.archive.tree_hash import TreeHashes, hash_entries
 from getmodules.errors import GetModulesError, InstallError
 from getmodules.files.os_errors import translated
 from getmodules.pipeline.batch import install_all
 from getmodules.project.lockfile import LockedModule, LockedPackage, require_lock
 from getmodules.project.manifest import ProjectFiles
+from getmodules.project.modes import is_same_tree, keeps_t1
 from getmodules.project.plan import Entry, admit_locked, locked_job
-from getmodules.project.reports import Differences, TreeState, VerifiedModule, VerifyReport
+from getmodules.project.reports import Difference, Differences, TreeState, VerifiedModule, VerifyReport
 from getmodules.project.workspace import Workspace, choose_modules, private_directory
 from getmodules.util.once import Memo
 from getmodules.util.redact import printable
@@ -43,11 +45,12 @@ def _verified(entry: Entry, workspace: Workspace) -> VerifiedModule:
     try:
         dest = workspace.dest(module.dest)
         vacant = is_vacant(dest)
-        found = h1_of(dest) if vacant else hash_directory(dest)
+        found = hashes_of(dest) if vacant else hash_directory(dest)
+        same = is_same_tree(module.hashes, found, dest, workspace)
     except GetModulesError as why:  # it is not what the lock says; the other modules are still looked at
         state, error = TreeState.MODIFIED, why
     else:
-        state = TreeState.OK if found == module.h1 else TreeState.MISSING if vacant else TreeState.MODIFIED
+        state = TreeState.OK if same else TreeState.MISSING if vacant else TreeState.MODIFIED
         if state is TreeState.MODIFIED:
             detail = differences(module, package, dest, workspace)
     try:
@@ -55,7 +58,15 @@ def _verified(entry: Entry, workspace: Workspace) -> VerifiedModule:
     except GetModulesError as refusal:
         error = refusal
     return VerifiedModule(
-        name=module.name, dest=module.dest, state=state, h1=module.h1, found=found, differences=detail, error=error
+        name=module.name,
+        dest=module.dest,
+        state=state,
+        h1=module.h1,
+        found=None if found is None else found.h1,
+        t1=module.t1,
+        found_t1=None if found is None else found.t1,
+        differences=detail,
+        error=error,
     )
 
 
@@ -70,14 +81,33 @@ def differences(module: LockedModule, package: LockedPackage, dest: Path, worksp
             job = locked_job(module, package, workspace, spare / module.name)
             if install_all([job], quiet).failures:
                 return None
-            wanted, found = dict(tree_digests(job.dest)), dict(tree_digests(dest))
+            wanted, found = _entries_by_path(job.dest), _entries_by_path(dest)
     except GetModulesError:
         return None
+    by_t1 = module.t1 is not None and keeps_t1(dest.parent, workspace)
+    changes = {name: _changes(wanted[name], found[name], by_t1) for name in sorted(wanted.keys() & found.keys())}
     return Differences(
-        modified=tuple(sorted(name for name in wanted if name in found and wanted[name] != found[name])),
+        changed={name: change for name, change in changes.items() if change},
         missing=tuple(sorted(set(wanted) - set(found))),
         extra=tuple(sorted(set(found) - set(wanted))),
     )
+
+
+def _entries_by_path(root: Path) -> dict[str, TreeEntry]:
+    return {entry.path: entry for entry in tree_entries(root)}
+
+
+def _changes(wanted: TreeEntry, found: TreeEntry, by_t1: bool) -> tuple[Difference, ...]:
+    """Return how ``found`` differs from ``wanted``: for t1, or only for h1, which follows links and sees contents."""
+    other_content = wanted.sha256 != found.sha256
+    if not (by_t1 or other_content):
+        return ()
+    if wanted.kind is not found.kind:
+        return (Difference.KIND,)
+    if wanted.target != found.target:
+        return (Difference.TARGET,)
+    other_mode = by_t1 and wanted.kind is Kind.FILE and wanted.executable is not found.executable
+    return (Difference.CONTENT,) * other_content + (Difference.EXECUTABLE,) * other_mode
 
 
 def describe(module: LockedModule, package: LockedPackage, dest: Path, workspace: Workspace) -> str:
@@ -85,9 +115,11 @@ def describe(module: LockedModule, package: LockedPackage, dest: Path, workspace
     found = differences(module, package, dest, workspace)
     if found is None:
         return ""
+    modified = tuple(f"{printable(name)} ({found.labels(name)})" for name in found.modified)
+    missing, added = (tuple(map(printable, names)) for names in (found.missing, found.extra))
     parts = [
-        f"{what} {', '.join(printable(name) for name in names[:_SHOWN])}" + (", …" if len(names) > _SHOWN else "")
-        for what, names in (("modified", found.modified), ("missing", found.missing), ("added", found.extra))
+        f"{what} {', '.join(names[:_SHOWN])}" + (", …" if len(names) > _SHOWN else "")
+        for what, names in (("modified", modified), ("missing", missing), ("added", added))
         if names
     ]
     return f": {'; '.join(parts)}" if parts else ""
@@ -106,20 +138,20 @@ def is_vacant(dest: Path) -> bool:
             return True
 
 
-def h1_of(dest: Path) -> str | None:
-    """Return the hash of the directory; None if it is not one, or holds what a module cannot hold."""
+def hashes_of(dest: Path) -> TreeHashes | None:
+    """Return the hashes of the directory; None if it is not one, or holds what a module cannot hold."""
     try:
         return hash_directory(dest)
     except GetModulesError:
         return None
 
 
-def hash_directory(dest: Path) -> str:
-    """Return the hash of the directory; raise if it has none."""
+def hash_directory(dest: Path) -> TreeHashes:
+    """Return the hashes of the directory; raise if it has none."""
     kind = odd_kind(dest)
     if kind is not None:
         raise InstallError(f"{printable(str(dest), 1000)} is {kind}", part="protected", hint=MOVE_IT_AWAY)
-    return TREE_SCHEMES["h1"](tree_digests(dest))
+    return hash_entries(tuple(tree_entries(dest)))
 
 
 def odd_kind(dest: Path) -> str | None:

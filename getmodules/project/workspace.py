@@ -4,10 +4,10 @@ Files are replaced in one step, and are on the disk before success is reported.
 
 The state remembers which trees we installed, so that an update can tell them from edited ones. The lock says what
 should be there; after it was updated (``git pull``, ``lock --upgrade``) it does not know any more what was there
-before. ``.getmodules/installed.json`` does: it has the h1 of each tree as we installed it. It is written before the
-tree is installed, since a run that is killed can write nothing; for a tree that is to be replaced it then lists the
-old and the new h1. It is a help and never a proof: if it is missing or wrong, a tree counts as edited, and nothing is
-overwritten.
+before. ``.getmodules/installed.json`` does: it has the h1 and the t1 of each tree as we installed it. It is written
+before the tree is installed, since a run that is killed can write nothing; for a tree that is to be replaced it then
+lists the old and the new hashes. It is a help and never a proof: if it is missing or wrong, a tree counts as edited,
+and nothing is overwritten.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from pathlib import Path
 from getmodules.addresses.types import ModuleAddress
 from getmodules.api.limits import Deadline
 from getmodules.api.ports import Progress
+from getmodules.archive.tree_hash import TreeHashes
 from getmodules.cache.locks import locked
 from getmodules.errors import ConfigError, InstallError
 from getmodules.files import durable
@@ -180,33 +181,29 @@ class ProjectState:
         self._root = directory / STATE_DIRECTORY
         self._sweeper = sweeper
 
-    def installed(self) -> dict[str, frozenset[str]]:
-        """Return the h1s of trees that we installed, by destination; several for one where a run was killed."""
+    def installed(self) -> dict[str, frozenset[TreeHashes]]:
+        """Return the hashes of trees that we installed, by destination; several for one where a run was killed."""
         try:
             found = json.loads(read_text(self._root / _INSTALLED) or "{}")
         except (ConfigError, ValueError, RecursionError):
             return {}
         if not isinstance(found, dict):
             return {}
-        listed = {dest: [h1s] if isinstance(h1s, str) else h1s for dest, h1s in found.items()}
-        return {
-            dest: frozenset(h1s)
-            for dest, h1s in listed.items()
-            if isinstance(h1s, list) and all(isinstance(h1, str) for h1 in h1s)
-        }
+        read = {dest: _read_hashes(listed) for dest, listed in found.items()}
+        return {dest: frozenset(hashes) for dest, hashes in read.items() if hashes is not None}
 
-    def remember(self, trees: Mapping[str, frozenset[str]], *, matters: bool = True) -> None:
-        """Write down the h1s of ``trees``, by destination; without any h1, a destination is forgotten. Others stay.
+    def remember(self, trees: Mapping[str, frozenset[TreeHashes]], *, matters: bool = True) -> None:
+        """Write down the hashes of ``trees``, by destination; without any, a destination is forgotten. Others stay.
 
         A failure to write is a warning if it ``matters``, and else a message for debugging.
         """
         known = self.installed()
-        now = {dest: h1s for dest, h1s in {**known, **trees}.items() if h1s}
+        now = {dest: hashes for dest, hashes in {**known, **trees}.items() if hashes}
         if now == known or not self._root.is_dir():  # a checkout that is only read has no state
             return
         try:
             if now:
-                listed = {dest: next(iter(h1s)) if len(h1s) == 1 else sorted(h1s) for dest, h1s in now.items()}
+                listed = {dest: _listed_hashes(hashes) for dest, hashes in now.items()}
                 write_file(self._root / _INSTALLED, json.dumps(listed, indent=0, sort_keys=True) + "\n", self._sweeper)
             else:
                 with translated(f"cannot remove {_INSTALLED}"):
@@ -277,6 +274,27 @@ class ProjectState:
             if os.listdir(self._root) == [_IGNORE]:
                 os.unlink(self._root / _IGNORE)
                 os.rmdir(self._root)
+
+
+def _read_hashes(listed: object) -> list[TreeHashes] | None:
+    """Return the hashes that were written for one destination; None if they were not written by us."""
+    found: list[TreeHashes] = []
+    for each in listed if isinstance(listed, list) else [listed]:
+        # A string is an h1 without a t1.
+        hashes = {"h1": each} if isinstance(each, str) else each
+        if not isinstance(hashes, dict) or not isinstance(hashes.get("h1"), str):
+            return None
+        t1 = hashes.get("t1")
+        if not (t1 is None or isinstance(t1, str)):
+            return None
+        found.append(TreeHashes(hashes["h1"], t1))
+    return found
+
+
+def _listed_hashes(hashes: frozenset[TreeHashes]) -> object:
+    ordered = sorted(hashes, key=lambda each: (each.h1, each.t1 or ""))
+    listed = [each.h1 if each.t1 is None else {"h1": each.h1, "t1": each.t1} for each in ordered]
+    return listed[0] if len(listed) == 1 else listed
 
 
 # ------------------------------------------------------------------------------------------------------------- writing

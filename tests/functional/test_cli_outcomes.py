@@ -141,7 +141,7 @@ def test_success(here: Path) -> None:
     assert (result.code, result.err) == (0, "")
     assert result.object["files"] == 2
     assert (here / "modules" / "sub" / "a.tf").read_bytes() == FILES["sub/a.tf"]
-    assert run("hash", "modules/sub", cwd=here).out == f"{result.object['h1']}\n"
+    assert run("hash", "modules/sub", cwd=here).out == f"{result.object['h1']}\n{result.object['t1']}\n"
 
 
 def test_as_a_module(here: Path) -> None:

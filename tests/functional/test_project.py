@@ -96,11 +96,12 @@ def test_everything_as_json(place: Place, registry: Registry) -> None:
     added = place.run("add", "vpc", f"oci://{registry.host}/acme/vpc?tag=1.0.0", "--json").object
     assert (added["written"], added["errors"]) == (True, [])
     (locked,) = added["modules"]
-    assert set(locked) == {"name", "change", "package", "subdir", "dest", "h1", "selected"}
+    assert set(locked) == {"name", "change", "package", "subdir", "dest", "h1", "t1", "selected"}
     installed = place.run("install", "--json").object
     assert set(installed) == {"modules", "lock_written", "errors", "seconds"}
     (module,) = installed["modules"]
-    assert (module["name"], module["action"], module["h1"]) == ("vpc", "installed", locked["h1"])
+    assert (module["name"], module["action"]) == ("vpc", "installed")
+    assert (module["h1"], module["t1"]) == (locked["h1"], locked["t1"])
     place.write("modules/vpc/main.tf", "mine")
     verified = place.run("verify", "--json")
     assert verified.code == 3
@@ -367,7 +368,7 @@ def test_quiet(place: Place) -> None:
     for argv in (("lock",), ("install",), ("install",), ("verify",), ("lock", "--check"), ("outdated",)):
         assert place.run(*argv, "-q") == Result(0, "", ""), argv
     place.write("modules/src/main.tf", "mine")
-    assert place.run("verify", "-q").out == "modified  modules/src\n  modified  main.tf\n"
+    assert place.run("verify", "-q").out == "modified  modules/src\n  modified  main.tf (content)\n"
 
 
 def test_plain_progress_is_lines(place: Place, registry: Registry) -> None:

@@ -72,9 +72,9 @@ class Project:
         )
 
     @property
-    def installed(self) -> Mapping[str, str]:
+    def installed(self) -> Mapping[str, Any]:
         """What the checkout remembers."""
-        found: dict[str, str] = json.loads(self.read(".getmodules/installed.json"))
+        found: dict[str, Any] = json.loads(self.read(".getmodules/installed.json"))
         return found
 
     def leftovers(self, beside: Iterable[str] = ()) -> set[str]:

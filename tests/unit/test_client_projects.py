@@ -12,7 +12,7 @@ import pytest
 
 from getmodules import Client, ConfigError, NotFoundError
 from getmodules.pipeline.batch import Pace
-from getmodules.project.reports import CheckReport, Differences, OutdatedReport
+from getmodules.project.reports import CheckReport, Difference, Differences, OutdatedReport
 from getmodules.testing import Registry
 from tests.support.fakes import Recorder
 from tests.support.processes import bind_mount, in_mount_namespace
@@ -88,7 +88,7 @@ def test_a_checkout_that_is_only_read(
         assert client.check_lock(place) == CheckReport()
         assert client.outdated(place) == OutdatedReport()
         (packed,) = client.verify(place, names=["packed"]).modules
-        assert packed.differences == Differences(modified=("main.tf",))
+        assert packed.differences == Differences(changed={"main.tf": (Difference.CONTENT,)})
         assert [module.action for module in client.install(place, names=["net"]).modules] == ["unchanged"]
         assert caplog.text == ""
 

@@ -64,7 +64,7 @@ def test_a_tree_counts_what_is_in_it() -> None:
         Entry(MemberPath("d/f"), Kind.FILE, 5, False, b"x" * 32),
         Entry(MemberPath("l"), Kind.SYMLINK, 3, False, b"y" * 32, "d/f"),
     )
-    assert (Tree(entries, "h1:x").files, Tree(entries, "h1:x").bytes) == (2, 8)
+    assert (Tree(entries, "h1:x", "t1:x").files, Tree(entries, "h1:x", "t1:x").bytes) == (2, 8)
 
 
 def test_an_archive_is_read_from_its_beginning_each_time(tmp_path: Path) -> None:

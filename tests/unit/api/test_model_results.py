@@ -20,6 +20,7 @@ def test_results_are_frozen_and_have_exactly_the_promised_fields(tmp_path: Path)
         "pinned",
         "id",
         "h1",
+        "t1",
         "package_h1",
         "digests",
         "files",

@@ -12,9 +12,11 @@ import pytest
 import getmodules
 from getmodules.archive.tree_hash import h1, link_to_directory_digest
 from getmodules.errors import ConfigError, GetModulesError
+from tests.support import t1vectors
 from tests.support.h1vectors import VECTORS, content_of
 
 DIRECTORIES = [pytest.param(row, id=row["name"]) for row in VECTORS if "files" in row and "h1_dir" in row]
+TREES = [pytest.param(row, id=row["name"]) for row in t1vectors.VECTORS]
 ZIPS = [pytest.param(row, id=row["name"]) for row in VECTORS if "zip_b64" in row]
 
 
@@ -26,6 +28,23 @@ def test_a_directory_as_go_hashes_it(tmp_path: Path, row: dict[str, Any]) -> Non
         path.write_bytes(content_of(file))
     (tmp_path / "an" / "empty" / "directory").mkdir(parents=True)
     assert getmodules.hash_tree(tmp_path) == row["h1_dir"]
+
+
+@pytest.mark.parametrize("row", TREES)
+def test_a_directory_with_all_that_t1_sees(tmp_path: Path, row: dict[str, Any]) -> None:
+    t1vectors.make_tree(tmp_path, row["files"])
+    assert getmodules.hash_tree(tmp_path, "t1") == t1vectors.t1_on_disk(tmp_path) == row["t1"]
+
+
+@pytest.mark.parametrize("mode", [0o100, 0o010, 0o001, 0o111])
+def test_any_execute_bit_counts(mode: int, tmp_path: Path) -> None:
+    (tmp_path / "f").touch(0o644)
+    plain = [getmodules.hash_tree(tmp_path, scheme) for scheme in ("h1", "t1")]
+    (tmp_path / "f").chmod(0o644 | mode)
+    executable = [getmodules.hash_tree(tmp_path, scheme) for scheme in ("h1", "t1")]
+    (tmp_path / "f").chmod(0o600 | mode)
+    assert executable == [getmodules.hash_tree(tmp_path, scheme) for scheme in ("h1", "t1")]
+    assert (plain[0] == executable[0], plain[1] == executable[1]) == (True, False)
 
 
 @pytest.mark.parametrize("row", ZIPS)
@@ -79,9 +98,10 @@ def test_links_that_have_no_hash(tmp_path: Path, target: str, code: str) -> None
     (root / "inside").touch()
     (tmp_path / "outside").touch()
     (root / "loop").symlink_to(target.format(root=root))
-    with pytest.raises(GetModulesError) as caught:
-        getmodules.hash_tree(root)
-    assert caught.value.code == code
+    for scheme in ("h1", "t1"):
+        with pytest.raises(GetModulesError) as caught:
+            getmodules.hash_tree(root, scheme)
+        assert caught.value.code == code
 
 
 def test_a_fifo_is_refused_and_not_waited_for(tmp_path: Path) -> None:
@@ -124,6 +144,12 @@ def test_a_directory_that_becomes_a_link_is_not_followed(tmp_path: Path, monkeyp
     with pytest.raises(GetModulesError) as caught:
         getmodules.hash_tree(tmp_path / "root")
     assert caught.value.code == "fetch/unreadable"
+
+
+def test_a_zip_has_no_t1(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        getmodules.hash_zip(tmp_path, "t1")
+    assert (caught.value.hint, "zips" in caught.value.message) == ("schemes: h1", True)
 
 
 @pytest.mark.parametrize("function", [getmodules.hash_tree, getmodules.hash_zip])

@@ -29,6 +29,7 @@ def test_what_people_see_of_an_archive(here: Path, h1: str) -> None:
         "installed  modules/tree",
         f"pinned     file://{here}/tree.zip?checksum={DIGEST}",
         f"h1         {h1}",
+        f"t1         {getmodules.hash_tree(here / 'tree', 't1')}",
         f"content    4 files, {SIZE} bytes",
     ]
     assert snapshot(here / "modules/tree").keys() == snapshot(here / "tree").keys()
@@ -37,7 +38,7 @@ def test_what_people_see_of_an_archive(here: Path, h1: str) -> None:
 def test_what_people_see_of_a_directory(here: Path, h1: str) -> None:
     result = call("get", "./tree", "copy")
     assert result.code == 0
-    assert "pinned     nothing pins a directory; --expect with its h1 verifies it\n" in result.out
+    assert "pinned     nothing pins a directory; --expect with its t1 verifies it\n" in result.out
     assert f"h1         {h1}\n" in result.out
 
 
@@ -68,6 +69,7 @@ def test_what_json_has(here: Path, h1: str) -> None:
         ("pinned", f"file://{here}/tree.zip?checksum={DIGEST}"),
         ("id", DIGEST),
         ("h1", h1),
+        ("t1", getmodules.hash_tree(here / "tree", "t1")),
         ("package_h1", h1),
         ("digests", {"archive": DIGEST}),
         ("files", len(FILES)),

@@ -21,14 +21,20 @@ def h1(here: Path) -> str:
     return getmodules.hash_tree(here / "tree")
 
 
-def test_a_directory_has_an_h1(here: Path, h1: str) -> None:
-    assert call("hash", "tree") == (0, f"{h1}\n", "")
-    assert list(call("hash", "--json", "tree").object.items()) == [("path", "tree"), ("h1", h1), ("zh", None)]
+@pytest.fixture
+def t1(here: Path) -> str:
+    return getmodules.hash_tree(here / "tree", "t1")
+
+
+def test_a_directory_has_an_h1_and_a_t1(here: Path, h1: str, t1: str) -> None:
+    assert call("hash", "tree") == (0, f"{h1}\n{t1}\n", "")
+    shown = call("hash", "--json", "tree").object
+    assert list(shown.items()) == [("path", "tree"), ("h1", h1), ("t1", t1), ("zh", None)]
 
 
 def test_a_zip_has_both(here: Path, h1: str) -> None:
     assert call("hash", "tree.zip") == (0, f"{h1}\n{ZH}\n", "")
-    assert call("hash", "--json", "tree.zip").object == {"path": "tree.zip", "h1": h1, "zh": ZH}
+    assert call("hash", "--json", "tree.zip").object == {"path": "tree.zip", "h1": h1, "t1": None, "zh": ZH}
 
 
 def test_a_zip_is_known_by_its_content(here: Path, h1: str) -> None:
@@ -41,13 +47,13 @@ def test_another_file_has_a_zh(content: bytes, here: Path) -> None:
     (here / "file.zip").write_bytes(content)
     zh = f"zh:{hashlib.sha256(content).hexdigest()}"
     assert call("hash", "file.zip") == (0, f"{zh}\n", "")
-    assert call("hash", "--json", "file.zip").object == {"path": "file.zip", "h1": None, "zh": zh}
+    assert call("hash", "--json", "file.zip").object == {"path": "file.zip", "h1": None, "t1": None, "zh": zh}
 
 
-def test_a_link_that_was_typed_is_followed(here: Path, h1: str) -> None:
+def test_a_link_that_was_typed_is_followed(here: Path, h1: str, t1: str) -> None:
     (here / "link").symlink_to("tree")
     (here / "link.zip").symlink_to("tree.zip")
-    assert call("hash", "link").out == f"{h1}\n"
+    assert call("hash", "link").out == f"{h1}\n{t1}\n"
     assert call("hash", "link.zip").out == f"{h1}\n{ZH}\n"
 
 

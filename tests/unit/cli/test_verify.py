@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from getmodules import hash_tree
 from tests.support.commandline import call
+from tests.support.modeless import without_modes
 from tests.support.projects import Project
 
 
@@ -45,7 +47,7 @@ def test_what_is_wrong(project: Project) -> None:
     assert found.out == (
         "missing   modules/net\n"
         "modified  modules/packed\n"
-        "  modified  main.tf\n"
+        "  modified  main.tf (content)\n"
         "  missing   net/net.tf\n"
         "  extra     new\\x1b[2J.tf\n"
         "ok        modules/whole\n"
@@ -61,6 +63,54 @@ def test_what_is_wrong(project: Project) -> None:
         ("whole", "ok", None),
     ]
     assert call("verify", "whole").code == 0
+
+
+def test_what_h1_does_not_see(project: Project) -> None:
+    h1, t1 = (hash_tree(project.directory / "modules/packed", scheme) for scheme in ("h1", "t1"))
+    (project.directory / "modules/packed/main.tf").chmod(0o755)
+    project.write("modules/packed/net/net.tf", "mine")
+    (project.directory / "modules/packed/net/net.tf").chmod(0o755)
+    found = call("verify", "packed")
+    assert (found.code, found.err) == (3, NEXT)
+    assert found.out == (
+        "modified  modules/packed\n"
+        "  modified  main.tf (executable bit)\n"
+        "  modified  net/net.tf (content, executable bit)\n"
+    )
+    (module,) = call("verify", "packed", "--json").object["modules"]
+    assert (module["h1"], module["t1"]) == (h1, t1)
+    assert module["found"] == hash_tree(project.directory / "modules/packed")
+    assert module["found_t1"] == hash_tree(project.directory / "modules/packed", "t1")
+    assert module["modified"] == ["main.tf", "net/net.tf"]
+    assert module["differences"] == {"main.tf": ["executable"], "net/net.tf": ["content", "executable"]}
+    (whole,) = call("verify", "whole", "--json").object["modules"]
+    assert (whole["t1"], whole["found_t1"], whole["differences"]) == (whole["found_t1"], whole["t1"], None)
+
+
+def test_without_the_package_the_hash_that_differs_is_told(project: Project) -> None:
+    t1 = hash_tree(project.directory / "modules/packed", "t1")
+    (project.directory / "pkg.zip").unlink()
+    (project.directory / "modules/packed/main.tf").chmod(0o755)
+    now = hash_tree(project.directory / "modules/packed", "t1")
+    found = call("verify", "packed")
+    assert (found.code, found.out) == (3, f"modified  modules/packed\n  locked    {t1}\n  found     {now}\n")
+    (module,) = call("verify", "packed", "--json").object["modules"]
+    assert (module["state"], module["t1"], module["found_t1"]) == ("modified", t1, now)
+    assert (module["found"], module["differences"]) == (module["h1"], None)
+    h1 = module["h1"]
+    project.write("modules/packed/main.tf", "mine")
+    now = hash_tree(project.directory / "modules/packed")
+    assert call("verify", "packed").out == f"modified  modules/packed\n  locked    {h1}\n  found     {now}\n"
+
+
+def test_where_there_are_no_modes_a_note_says_so(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("packed", "whole"):
+        (project.directory / f"modules/{name}/main.tf").chmod(0o755)
+    without_modes(monkeypatch)
+    done = call("verify")
+    assert done[:2] == (0, "ok        modules/net\nok        modules/packed\nok        modules/whole\n")
+    where = project.directory / "modules"
+    assert done.err == f"note: {where} has no execute bits or links: h1 alone is judged there, and not t1\n"
 
 
 def test_what_cannot_be_compared_is_a_finding_of_its_module(project: Project, tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from getmodules import Digest, GetModulesError, SignatureError
-from getmodules.api.model import Gate
+from getmodules import Digest, GetModulesError, SignatureError, hash_tree
+from getmodules.api.model import Gate, Installed, Members
 from tests.support.fakes import (
     OTHER_SHA256,
     SUB_H1,
@@ -20,6 +20,7 @@ from tests.support.fakes import (
     a_pin,
     blob,
     client_with,
+    member,
     members_of,
 )
 from tests.support.snapshots import snapshot
@@ -68,6 +69,8 @@ def test_a_demand_on_the_pin_is_not_skipped_where_there_is_none(tmp_path: Path) 
         pytest.param("", f"sha256:{OTHER_SHA256}", {}, id="expect sha256"),
         pytest.param("", "sha512:" + "0" * 128, {}, id="expect sha512"),
         pytest.param("", SUB_H1, {}, id="expect h1"),
+        pytest.param("", SUB_H1.replace("h1:", "t1:"), {}, id="expect t1"),
+        pytest.param("", "t1:", {}, id="expect a t1 that is none"),
         pytest.param("", None, {"digests": (Digest("sha384", "0" * 96),)}, id="promised by the protocol"),
     ],
 )
@@ -81,6 +84,24 @@ def test_content_that_is_not_what_was_demanded(
         client.get(f"fake://h/p.zip{arguments}", tmp_path / "dest", expect=expect)
     assert (caught.value.code, caught.value.exit_code) == ("digest-mismatch", 3)
     assert caught.value.hint
+    assert snapshot(tmp_path) == before
+
+
+def test_t1_demands_what_h1_does_not_see(tmp_path: Path) -> None:
+    def install(name: str, executable: bool, expect: str | None = None) -> Installed:
+        getter = FakeGetter(answer=lambda *_: Members((member("run.sh", b"#!/bin/sh", executable=executable),)))
+        return client_with(getter).get("fake://h/d", tmp_path / name, expect=expect)
+
+    plain = install("plain", False)
+    assert (plain.h1, plain.t1) == tuple(hash_tree(plain.path, scheme) for scheme in ("h1", "t1"))
+    (evidence,) = install("again", False, plain.t1).evidence
+    assert (evidence.check, evidence.subject, evidence.value) == ("expect", "tree", plain.t1)
+    assert install("executable", True, plain.h1).t1 != plain.t1
+    before = snapshot(tmp_path)
+    with pytest.raises(GetModulesError) as caught:
+        install("dest", True, plain.t1)
+    assert (caught.value.code, caught.value.exit_code) == ("digest-mismatch", 3)
+    assert plain.t1 in caught.value.message
     assert snapshot(tmp_path) == before
 
 

@@ -130,7 +130,7 @@ def test_a_tree_that_was_edited_is_not_overwritten(project: Project) -> None:
     report = _install(project)
     (failure,) = report.failures
     assert (type(failure.error), failure.error.exit_code) == (DestinationExistsError, 1)
-    assert failure.error.message.endswith(": modified main.tf; missing net/net.tf; added new.tf")
+    assert failure.error.message.endswith(": modified main.tf (content); missing net/net.tf; added new.tf")
     assert "--force" in (failure.error.hint or "")
     assert _actions(report) == {"net": "unchanged"}
     assert snapshot(project.directory) == before
@@ -216,7 +216,7 @@ def test_what_a_run_that_was_ended_has_installed_follows_the_lock(how: str, upda
     project.client.lock(project.directory, upgrade=True)
     report = _install(project, locked=True)
     assert (_actions(report), report.failures) == (dict.fromkeys(("one", "two", "three"), "installed"), ())
-    assert set(map(type, project.installed.values())) == {str}
+    assert set(map(type, project.installed.values())) == {dict}
 
 
 def test_an_interrupt_before_anything_came_leaves_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,7 +270,7 @@ def test_what_is_there_already_need_only_be_locked(project: Project) -> None:
     shutil.copytree(project.directory / "src", project.directory / "modules/packed")
     report = _install(project)
     assert (_actions(report), report.locked) == ({"packed": "unchanged"}, True)
-    assert project.installed == {"modules/packed": report.modules[0].h1}
+    assert project.installed == {"modules/packed": {"h1": report.modules[0].h1, "t1": report.modules[0].t1}}
 
 
 def test_something_else_in_the_way(project: Project) -> None:

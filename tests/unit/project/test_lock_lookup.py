@@ -41,11 +41,11 @@ def test_what_can_be_asked_for_is_not_fetched(tmp_path: Path) -> None:
     project = Project(tmp_path / "project", plugins=(FakePlugin(cheap, dear),))
     project.wants(cheap="cheap://h/x", dear="dear://h/x")
     project.client.lock(project.directory)
-    packages = {name: parse_lock(project.lock, "x").entry(name)[1] for name in ("cheap", "dear")}
+    entries = {name: parse_lock(project.lock, "x").entry(name) for name in ("cheap", "dear")}
     for getter in (cheap, dear):
         getter.asked.clear()
-    outcome = subject.current_identities(_targets(project), packages, project.workspace())
-    assert outcome.done == {name: package.id for name, package in packages.items()}
+    outcome = subject.current_identities(_targets(project), entries, project.workspace())
+    assert outcome.done == {name: package.id for name, (_, package) in entries.items()}
     assert [asked[0] for asked in cheap.asked] == ["resolve"]
     assert "fetch" in [asked[0] for asked in dear.asked]
 

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from getmodules import ConfigError, LockStaleError
+from getmodules.archive.tree_hash import TreeHashes
 from getmodules.project import lockfile as subject
 from getmodules.project.manifest import ProjectFiles
 from tests.support.refusals import refusal
 
 H1 = "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+T1 = H1.replace("h1:", "t1:")
 DIGEST = "sha256:" + "ab" * 32
 PACKAGE = f"oci://ghcr.io/acme/vpc?digest={DIGEST}"
 
@@ -49,6 +51,7 @@ package = "{PACKAGE}"
 subdir = "net"
 dest = "modules/vpc"
 h1 = "{H1}"
+t1 = "{T1}"
 """
 
 
@@ -135,7 +138,7 @@ def _without(key: str, occurrence: int = 0) -> str:
         ),
         pytest.param(
             FULL + FULL[FULL.rindex("[[module]]") :],
-            "line 34: [module]: name 'vpc' is there twice",
+            "line 35: [module]: name 'vpc' is there twice",
             id="a module twice",
         ),
         pytest.param(FULL.replace("<", "<") + "<<<<<<< HEAD\n", "a conflict of a merge", id="a merge"),
@@ -155,6 +158,11 @@ def _without(key: str, occurrence: int = 0) -> str:
             FULL.replace(f'h1 = "{H1}"', 'h1 = "h2:abc"'), "a scheme that this getmodules", id="an unknown hash"
         ),
         pytest.param(FULL.replace(f'h1 = "{H1}"', 'h1 = "h1:abc"'), "is no h1", id="a short hash"),
+        pytest.param(FULL.replace(T1, "t1:abc"), "t1: 't1:abc' is no t1", id="a short t1"),
+        pytest.param(FULL.replace(T1, ""), "t1 is empty", id="an empty t1"),
+        pytest.param(FULL.replace(T1, H1), "a scheme that this getmodules", id="an h1 as t1"),
+        pytest.param(FULL.replace(f'h1 = "{H1}"', f'h1 = "{T1}"'), "a scheme that this getmodules", id="a t1 as h1"),
+        pytest.param(FULL.replace(f'"{T1}"', "1"), "t1", id="a t1 that is a number"),
         pytest.param(
             FULL.replace('package = "./here"', 'package = "./x"'), "there is no such [[package]]", id="dangling"
         ),
@@ -195,6 +203,12 @@ def test_what_is_refused(text: str, message: str) -> None:
 )
 def test_a_lock_that_was_edited_comes_back_from_version_control(text: str, hint: str) -> None:
     assert hint in (refusal(ConfigError, "config", _parse, text).hint or "")
+
+
+def test_a_t1_may_be_missing() -> None:
+    lock = _parse(FULL)
+    assert [lock.modules[name].t1 for name in ("here", "vpc")] == [None, T1]
+    assert lock.modules["vpc"].hashes == TreeHashes(H1, T1)
 
 
 def test_a_newer_format_says_what_to_do() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from getmodules import InstallError, UnsafeContentError, hash_tree
+from getmodules.archive.tree_hash import TreeHashes
 from getmodules.project import trees as subject
 from getmodules.project.lockfile import parse_lock
 from getmodules.project.reports import Differences
@@ -24,14 +25,15 @@ def test_vacant(tmp_path: Path) -> None:
     refusal(InstallError, "install", subject.is_vacant, tmp_path / "file" / "below")
 
 
-def test_h1(tmp_path: Path) -> None:
+def test_hashes(tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "a").write_text("a")
-    assert subject.h1_of(tmp_path / "tree") == hash_tree(tmp_path / "tree")
+    found = subject.hashes_of(tmp_path / "tree")
+    assert found == TreeHashes(hash_tree(tmp_path / "tree"), hash_tree(tmp_path / "tree", "t1"))
     (tmp_path / "link").symlink_to("tree")
     (tmp_path / "tree" / "out").symlink_to("../..")
     for none in ("none", "link", "tree", "tree/a"):
-        assert subject.h1_of(tmp_path / none) is None
+        assert subject.hashes_of(tmp_path / none) is None
 
 
 @pytest.mark.parametrize(

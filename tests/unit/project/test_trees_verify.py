@@ -10,11 +10,13 @@ import pytest
 
 from getmodules import ConfigError, LockStaleError
 from getmodules.project import trees as subject
-from getmodules.project.reports import Differences, TreeState, VerifiedModule
+from getmodules.project.reports import Difference, Differences, TreeState, VerifiedModule
 from getmodules.testing import Registry
 from tests.support.projects import Project
 from tests.support.refusals import refusal
 from tests.support.snapshots import snapshot
+
+EDITED = {"main.tf": (Difference.CONTENT,)}
 
 
 def _verify(project: Project, *names: str) -> dict[str, VerifiedModule]:
@@ -46,7 +48,7 @@ def test_what_differs_is_told_file_by_file(installed: Project) -> None:
     found = _verify(installed)["packed"]
     assert found.state is TreeState.MODIFIED
     assert found.found not in (None, found.h1)
-    assert found.differences == Differences(modified=("main.tf",), missing=("net/net.tf",), extra=("sub/new.tf",))
+    assert found.differences == Differences(changed=EDITED, missing=("net/net.tf",), extra=("sub/new.tf",))
     assert snapshot(installed.directory) == before
 
 
@@ -131,7 +133,7 @@ def test_nobody_is_asked(cached: bool, tmp_path: Any, registry: Registry) -> Non
     registry.forget_requests()
     found = _verify(project)["vpc"]
     assert found.state is TreeState.MODIFIED
-    assert found.differences == (Differences(modified=("main.tf",)) if cached else None)
+    assert found.differences == (Differences(changed=EDITED) if cached else None)
     assert not registry.requests
     assert project.leftovers() == set()
 

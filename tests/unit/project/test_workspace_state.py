@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from getmodules import InstallError, Progress
+from getmodules.archive.tree_hash import TreeHashes
 from getmodules.files.private import Sweeper
 from getmodules.project.workspace import ProjectState
 from tests.support.fakes import Recorder
@@ -21,8 +22,8 @@ def _nothing() -> None:
     pass
 
 
-def _of(dest: str, *h1s: str) -> dict[str, frozenset[str]]:
-    return {dest: frozenset(h1s)}
+def _of(dest: str, *h1s: str) -> dict[str, frozenset[TreeHashes]]:
+    return {dest: frozenset(TreeHashes(h1, h1.replace("h1:", "t1:")) for h1 in h1s)}
 
 
 @pytest.fixture
@@ -52,14 +53,42 @@ def test_what_is_not_sure_yet_is_a_list(state: ProjectState, tmp_path: Path) -> 
     with state.exclusive(Progress(), _nothing):
         state.remember(_of("a", "h1:1", "h1:2") | _of("b", "h1:1"))
         text = (tmp_path / ".getmodules/installed.json").read_text()
-        assert json.loads(text) == {"a": ["h1:1", "h1:2"], "b": "h1:1"}
+        assert json.loads(text) == {
+            "a": [{"h1": "h1:1", "t1": "t1:1"}, {"h1": "h1:2", "t1": "t1:2"}],
+            "b": {"h1": "h1:1", "t1": "t1:1"},
+        }
         assert state.installed() == _of("a", "h1:1", "h1:2") | _of("b", "h1:1")
         state.remember(_of("a") | _of("b"))
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_an_earlier_version_knows_is_read_and_stays_as_it_is(state: ProjectState, tmp_path: Path) -> None:
+    """It has h1 alone; so has what is installed from a lock of that version, until it is known better."""
+    written = {"a": "h1:1", "b": ["h1:1", "h1:2"]}
+    (tmp_path / ".getmodules").mkdir()
+    (tmp_path / ".getmodules/installed.json").write_text(json.dumps(written))
+    known = {"a": frozenset({TreeHashes("h1:1")}), "b": frozenset({TreeHashes("h1:1"), TreeHashes("h1:2")})}
+    assert state.installed() == known
+    state.remember(_of("c", "h1:3"))
+    kept = json.loads((tmp_path / ".getmodules/installed.json").read_text())
+    assert kept == {**written, "c": {"h1": "h1:3", "t1": "t1:3"}}
+
+
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"[1]", b"\xff", b'{"a": 1}', b'{"a": [1]}', b"[" * 100_000], ids=range(7)
+    "content",
+    [
+        b"",
+        b"{",
+        b"[1]",
+        b"\xff",
+        b'{"a": 1}',
+        b'{"a": [1]}',
+        b'{"a": {"t1": "t1:1"}}',
+        b'{"a": {"h1": 1}}',
+        b'{"a": {"h1": "h1:1", "t1": 1}}',
+        b"[" * 100_000,
+    ],
+    ids=range(10),
 )
 def test_a_memory_that_cannot_be_read_knows_nothing(content: bytes, state: ProjectState, tmp_path: Path) -> None:
     (tmp_path / ".getmodules").mkdir()
