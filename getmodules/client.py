@@ -333,24 +333,23 @@ class Client:
     ) -> Iterator[Workspace]:
         """Open the project of ``manifest``; ``read`` gives the manifest, which is not read without it."""
         from getmodules.pipeline.batch import Pace
+        from getmodules.project.hosts import HostSettings
         from getmodules.project.manifest import ProjectFiles
         from getmodules.project.workspace import Workspace
 
         # A slash at its end says what it is; nothing else does where it is not there.
         files = ProjectFiles.from_path(_absolute(manifest), directory=os.fspath(manifest).endswith(("/", os.sep)))
         wanted = None if read is None else read(files.manifest)
-        hosts = None if wanted is None else wanted.host_settings
+        hosts = HostSettings() if wanted is None else wanted.host_settings
         settings = self._services.settings
-        services = self._services.with_settings(hosts.applied(settings)) if hosts else self._services
+        services = self._services.with_settings(hosts.applied(settings))
         operation = services.operation(limits, progress)
-        if hosts:
-            hosts.announce(settings.environ, operation.progress)
+        hosts.announce(settings.environ, operation.progress)
         registry = settings.registry or (wanted.registry if wanted else None)
         try:
             yield Workspace(files=files, operation=operation, pace=pace or Pace(), read=read, registry=registry)
         finally:
-            if services is not self._services:
-                services.close()
+            services.close()
 
     @contextmanager
     def _repository(

@@ -13,7 +13,8 @@ import pytest
 from getmodules.api.ports import Context, Credential, Origin
 from getmodules.getters.oci import registries as registries_module
 from getmodules.getters.oci.client import RegistryClient
-from getmodules.getters.oci.registries import Registries, api_location, is_loopback, registry_name, speaks_tls
+from getmodules.getters.oci.registries import Registries, api_location, registry_name, speaks_tls
+from getmodules.net.address_check import is_loopback
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.testing import Registry
 from getmodules.util.redact import Secret

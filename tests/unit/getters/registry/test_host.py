@@ -144,7 +144,9 @@ def test_a_refusal_names_where_the_token_was_found(registry: ModuleRegistry, tmp
     with talking_to(registry, tmp_path, credentials=_credential()) as context:
         host = RegistryHost(registry.host, context)
         error = refusal(AuthenticationError, "authentication", host.service, NAME)
-    assert error.hint == "the credentials were refused (those of a plugin)"
+    assert "to the credential of a plugin" in error.message
+    assert str(error.hint).startswith("the credentials were refused: is it expired? GETMODULES_TOKEN_")
+    assert error.as_json()["credential"] == {"found_in": "a plugin", "username": None}
 
 
 def test_the_variable_for_a_token_is_one_that_a_shell_can_set(tmp_path: Path) -> None:
