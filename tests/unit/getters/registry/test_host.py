@@ -12,7 +12,7 @@ import pytest
 
 from getmodules.api.ports import Context, Credential, NoNetwork, Origin
 from getmodules.errors import AuthenticationError, CorruptArchiveError, NotFoundError, OfflineError
-from getmodules.getters.registry.host import RegistryHost
+from getmodules.getters.registry.host import RegistryHost, token_from
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.util.redact import Secret
 from tests.support.certificates import Authority
@@ -177,3 +177,13 @@ def test_a_broken_document_is_the_registrys_fault(registry: ModuleRegistry, tmp_
         assert refusal(CorruptArchiveError, "corrupt-archive", host.service, NAME).hint == (
             "the registry itself is at fault"
         )
+
+
+def test_of_several_spellings_the_one_in_lower_case_wins() -> None:
+    upper, lower = "TF_TOKEN_MY__REGISTRY_EXAMPLE", "TF_TOKEN_my__registry_example"
+    found = token_from({upper: "one", lower: "two"}, "my-registry.example")
+    assert found is not None
+    assert found.found_in == lower
+    found = token_from({upper: "one"}, "my-registry.example")
+    assert found is not None
+    assert found.found_in == upper
