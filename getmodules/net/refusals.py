@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from getmodules.api.http import DEFAULT_PORTS, Authorization, HttpAnswer, NetworkSettings
 from getmodules.api.ports import Origin
 from getmodules.errors import AuthenticationError, SentCredential
-from getmodules.net.wire import shown_host
 
 
 def refused(
@@ -19,6 +18,8 @@ def refused(
     advice: str = "",
 ) -> AuthenticationError:
     """Return the error for a 401 or a 403: what was sent, or else where a credential was looked for, and what to do."""
+    from getmodules.net.wire import shown_host
+
     places = tuple(looked_in)
     to = f" to the credential of {sent}" if sent else ""
     said = f"{shown_host(answer.url)} answered {answer.status}{to}{f': {explain}' if explain else ''}"

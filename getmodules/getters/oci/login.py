@@ -22,6 +22,7 @@ from getmodules.errors import (
 from getmodules.getters.oci.docker_config import Considered, canonical_host, login_file, names_in_helpers
 from getmodules.getters.oci.docker_login import DockerLogin, check_login
 from getmodules.getters.oci.reference import check_repository
+from getmodules.getters.oci.refusals import CHECK
 from getmodules.getters.oci.registries import Registries, api_location, registry_name
 from getmodules.net.credentials import TOKEN_PREFIX, shown_username, variable_suffix
 from getmodules.util.redact import Secret, quoted
@@ -270,6 +271,7 @@ def _try_credential(
         return True, client.exists(context), None
     except AuthenticationError as error:
         error.at(context.package)
+        error.hint = (error.hint or "").partition(CHECK)[0] or None
         return False, None, error
     except GetModulesError as error:
         error.at(context.package)

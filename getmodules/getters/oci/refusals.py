@@ -9,9 +9,11 @@ from getmodules.getters.oci.docker_config import canonical_host
 from getmodules.getters.oci.registries import registry_name
 from getmodules.net.credentials import TOKEN_WORD
 from getmodules.net.refusals import refused
-from getmodules.net.wire import shown_host
 from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
+
+#: What ``getmodules auth check`` leaves out of a hint.
+CHECK = "; getmodules auth check "
 
 
 @valueclass
@@ -36,6 +38,8 @@ class RefusedAccess:
 
     def by_registry(self, answer: HttpAnswer, said: str) -> AuthenticationError:
         """Return the error for a 401 or a 403 of the registry, or of a host that it sent us on to."""
+        from getmodules.net.wire import shown_host
+
         if origin_of(answer.url) == self.registry:
             return refused(
                 answer, sent=self.sent, explain=said, looked_in=self.looked_in, advice=self._advice(answer.status)
@@ -55,13 +59,13 @@ class RefusedAccess:
         return error
 
     def _advice(self, status: int) -> str:
-        login, check = f"getmodules login {self.name}", f"getmodules auth check {self.place}"
+        login, check = f"getmodules login {self.name}", f"{CHECK}{self.place}"
         if self.sent is None:
-            return f"{login}; {check} shows where one is looked for"
+            return f"{login}{check} shows where one is looked for"
         if TOKEN_WORD in self.sent.found_in:
             login = f"set {self.sent.found_in} to another, or unset it and {login}"
         if status == 401 and "push" not in self.actions:
-            return f"is it expired? {login}; {check} tries it again"
+            return f"is it expired? {login}{check} tries it again"
         account = self.sent.username or "this account"
         what = "push to" if "push" in self.actions else "read"
-        return f"may {account} {what} {self.place}? If not: {login}; {check} tries it again"
+        return f"may {account} {what} {self.place}? If not: {login}{check} tries it again"
