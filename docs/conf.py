@@ -30,7 +30,7 @@ nitpick_ignore_regex = [
     # Variables of types.
     ("py:class", r"getmodules\..*\.T"),
     # Types of attributes that are not classes, or not in the reference.
-    ("py:class", r"(getmodules\.api\.model\.MemberPath|Report)"),
+    ("py:class", r"(getmodules\.api\.model\.MemberPath|Report|SentCredential)"),
     # Docstrings may name modules that are no part of the reference.
     ("py:mod", r"getmodules\..*"),
 ]

@@ -38,6 +38,7 @@ from getmodules.errors import (
     PluginError as PluginError,
     PluginLoadError as PluginLoadError,
     RateLimitedError as RateLimitedError,
+    SentCredential as SentCredential,
     SignatureError as SignatureError,
     SubdirectoryNotFoundError as SubdirectoryNotFoundError,
     ToolMissingError as ToolMissingError,

@@ -344,6 +344,7 @@ class Client:
         ``read_policy`` gives the manifest's policy alone.
         """
         from getmodules.pipeline.batch import Pace
+        from getmodules.project.hosts import HostSettings
         from getmodules.project.manifest import ProjectFiles
         from getmodules.project.workspace import Workspace
 
@@ -351,18 +352,16 @@ class Client:
         files = ProjectFiles.from_path(_absolute(manifest), directory=os.fspath(manifest).endswith(("/", os.sep)))
         wanted = None if read is None else read(files.manifest)
         policy = None if read_policy is None else read_policy(files.manifest)
-        hosts = None if wanted is None else wanted.host_settings
+        hosts = HostSettings() if wanted is None else wanted.host_settings
         settings = self._services.settings
-        services = self._services.with_settings(hosts.applied(settings)) if hosts else self._services
+        services = self._services.with_settings(hosts.applied(settings))
         operation = services.operation(limits, progress, wanted.policy if wanted else policy)
-        if hosts:
-            hosts.announce(settings.environ, operation.progress)
+        hosts.announce(settings.environ, operation.progress)
         registry = settings.registry or (wanted.registry if wanted else None)
         try:
             yield Workspace(files=files, operation=operation, pace=pace or Pace(), read=read, registry=registry)
         finally:
-            if services is not self._services:
-                services.close()
+            services.close()
 
     @contextmanager
     def _repository(

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 _WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 
@@ -91,7 +91,7 @@ class GetModulesError(Exception):
             self.args = (self.message,)
         return self
 
-    def as_json(self) -> dict[str, str | None]:
+    def as_json(self) -> dict[str, object]:
         return {"code": self.code, "message": self.message, "hint": self.hint, "address": self.address}
 
 
@@ -143,9 +143,44 @@ class ToolMissingError(FetchError):
     parts = frozenset()
 
 
+class SentCredential(NamedTuple):
+    """The place in which a credential was found, and its user name; the secret is not in it."""
+
+    #: ``GETMODULES_TOKEN_ghcr_io``; ``~/.docker/config.json, auths 'ghcr.io'``.
+    found_in: str
+    #: ``None`` where there is none, and where it may be a secret itself.
+    username: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.found_in} (user name {self.username})" if self.username else self.found_in
+
+
 class AuthenticationError(FetchError):
+    """A credential is missing, or was refused: ``credential`` is the one that was sent.
+
+    Where none was, ``looked_in`` are the places in which one was looked for.
+    """
+
     exit_code = 4
     parts = frozenset({"forbidden"})
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        part: str | None = None,
+        hint: str | None = None,
+        address: str | None = None,
+        credential: SentCredential | None = None,
+        looked_in: Iterable[str] = (),
+    ) -> None:
+        super().__init__(message, part=part, hint=hint, address=address)
+        self.credential = credential
+        self.looked_in = tuple(looked_in)
+
+    def as_json(self) -> dict[str, object]:
+        sent = None if self.credential is None else self.credential._asdict()
+        return {**super().as_json(), "credential": sent, "looked_in": list(self.looked_in)}
 
 
 class OfflineError(FetchError):

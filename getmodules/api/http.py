@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from getmodules.addresses.mirrors import Mirrors
 from getmodules.api.ports import Context, Credential, Origin
+from getmodules.errors import SentCredential
 from getmodules.util.redact import Secret, masked, secrets_in_header
 from getmodules.util.values import field, valueclass
 
@@ -110,6 +111,10 @@ class Authorization:
     in_body: tuple[Secret, ...] = ()
     #: A token that anybody gets, without credentials.
     anonymous: bool = False
+    #: The credential that they are made of, for messages.
+    credential: SentCredential | None = None
+    #: The registry whose token service the origin is.
+    asked_by: Origin | None = None
 
     def mask(self, text: str) -> str:
         """Return ``text`` without the secrets of the request, should a server send them back to us."""
@@ -146,6 +151,12 @@ class Call:
             and origin_of(url) == self.authorization.origin
         )
 
+    def sent_to(self, url: str) -> SentCredential | None:
+        """Return the credential that ``url`` was sent, for messages."""
+        if self.authorization is None or not self.shows_credentials_to(url):
+            return None
+        return self.authorization.credential or SentCredential("the headers of the request")
+
     @property
     def may_replay(self) -> bool:
         return self.method in _REPLAYABLE if self.replayable is None else self.replayable
@@ -178,6 +189,12 @@ class NetworkSettings(Protocol):
         """Return the additional headers of requests to ``origin``."""
 
     def allows_plain_http(self, host: str, port: int) -> bool: ...
+
+    def allows_credentials(self, origin: Origin, asked_by: Origin | None = None) -> bool:
+        """Return whether credentials may be sent to ``origin``: with TLS always, without it not for a manifest's word.
+
+        A token service is ``asked_by`` its registry.
+        """
 
     def has_proxy_for(self, url: str) -> bool:
         """Return whether there is a proxy, also one that only other programs can use (SOCKS)."""

@@ -56,7 +56,7 @@ def _find_interrupt(error: BaseException) -> KeyboardInterrupt | None:
     return None
 
 
-def _print_json(error: Mapping[str, str | None], console: Console) -> None:
+def _print_json(error: Mapping[str, object], console: Console) -> None:
     if console.json:
         # On failure it is already reported on stderr, and the first error decides the exit code.
         with suppress(OutputError, ReaderGoneError):

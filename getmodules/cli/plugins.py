@@ -98,7 +98,7 @@ def _as_lines(plugin: dict[str, Any]) -> Iterator[str]:
         yield from _error_lines("  error", plugin["error"])
 
 
-def _error_lines(label: str, error: dict[str, str | None]) -> Iterator[str]:
+def _error_lines(label: str, error: dict[str, Any]) -> Iterator[str]:
     yield f"{label:{_LABEL}}  {error['message']}"
     if error["hint"]:
         yield _row("hint", error["hint"])

@@ -96,7 +96,7 @@ def report_failures(failures: Iterable[Failure], console: Console) -> int:
     return exit_code(modules)
 
 
-def failures_as_json(failures: Iterable[Failure]) -> list[dict[str, str | None]]:
+def failures_as_json(failures: Iterable[Failure]) -> list[dict[str, object]]:
     """Return the ``errors`` of the JSON of these commands."""
     return [{"module": failure.module, **failure.error.as_json()} for failure in failures]
 

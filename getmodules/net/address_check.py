@@ -35,6 +35,15 @@ def address_class(address: str) -> str:
     return "private" if ip in _PROTOCOLS else "public"
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine by its name or its address; nothing is looked up."""
+    if host == "localhost":
+        return True
+    with suppress(ValueError):
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    return False
+
+
 def _carried(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     """Return the IPv4 address that a translator or a tunnel makes of an IPv6 address on the way."""
     if ip in _NAT64:

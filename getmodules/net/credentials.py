@@ -1,6 +1,7 @@
 """Find credentials in the environment and in ``~/.netrc``, make headers of them, and mask them in text.
 
-The variables are ``GETMODULES_TOKEN_<host>``, with ``GETMODULES_USERNAME_<host>`` where a user name belongs to it.
+The variables are ``GETMODULES_TOKEN_<host>``, with ``GETMODULES_USERNAME_<host>`` where a user name belongs to it;
+``<host>`` may be in upper case, as many systems have all names of variables.
 
 ``~/.netrc`` is not read with Python's own module: that one refuses the whole file for one word that it does not know,
 and requests has looked hosts up by another reading of the URL than the one that it then connected to (CVE-2024-47081).
@@ -21,9 +22,9 @@ from pathlib import Path
 from getmodules.addresses.url import check_url
 from getmodules.api.limits import MIB
 from getmodules.api.ports import Credential, Origin
-from getmodules.errors import ConfigError, FetchError
+from getmodules.errors import ConfigError, FetchError, SentCredential
 from getmodules.files.local import read_file
-from getmodules.util.redact import Secret, printable
+from getmodules.util.redact import MASK, Secret, printable
 
 _log = logging.getLogger("getmodules")
 _FILE_BYTES = MIB
@@ -35,6 +36,11 @@ _WITH_VALUE = ("machine", "login", "password", "account")
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
+def netrc_places(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the files that :func:`from_netrc` looks into, for people."""
+    return tuple(shown for _, shown in _places(environ))
+
+
 def from_netrc(environ: Mapping[str, str], host: str) -> Credential | None:
     """Return the file's entry for ``host``, on any port, as all readers of it do.
 
@@ -44,6 +50,18 @@ def from_netrc(environ: Mapping[str, str], host: str) -> Credential | None:
         text = _read(path, shown)
         if text is not None:
             return _found(text, host.lower(), shown)
+    return None
+
+
+def entry_in_home(environ: Mapping[str, str], host: str) -> str | None:
+    """Return the file in the home directory that has a password for ``host``, for people, or ``None``.
+
+    Other programs read that one whatever ``NETRC`` says, and use its entry ``default`` for every host.
+    """
+    for path, shown in _places({name: value for name, value in environ.items() if name != "NETRC"}):
+        for machine, _, password in _entries(_read(path, shown) or ""):
+            if password and machine.lower() in ("", host.lower()):
+                return shown
     return None
 
 
@@ -132,6 +150,8 @@ def _end_of(match: re.Match[str] | None, text: str) -> int:
 
 
 TOKEN_PREFIX = "GETMODULES_TOKEN_"
+#: What the host follows in the name of each variable that has a token.
+TOKEN_WORD = "TOKEN_"
 USERNAME_PREFIX = "GETMODULES_USERNAME_"
 #: The variables of Terraform and OpenTofu, which hold tokens for module registries.
 TERRAFORM_TOKEN_PREFIX = "TF_TOKEN_"
@@ -144,17 +164,63 @@ def variable_suffix(origin: Origin) -> str:
     return host if origin.port == _PORTS.get(origin.scheme) else f"{host}_{origin.port}"
 
 
-def from_environment(environ: Mapping[str, str], origin: Origin) -> Credential | None:
-    if "_" in origin.host:
-        return None  # its variable is that of another host as well: my_host.example and my.host.example
-    suffix = variable_suffix(origin)
-    # The line end of the file that a token was read from is a usual accident, and never a part of it.
-    secret = environ.get(TOKEN_PREFIX + suffix, "").rstrip("\r\n")
-    if not secret:
+def has_variable(host: str) -> bool:
+    """Return whether variables can name ``host``: with a ``_`` in it, its own would be another host's as well.
+
+    Those of ``my_host.example`` are those of ``my.host.example``.
+    """
+    return "_" not in host
+
+
+def from_environment(
+    environ: Mapping[str, str], origin: Origin, substitutes: Mapping[str, str] | None = None
+) -> Credential | None:
+    """Return the credential in the variables of ``origin``.
+
+    Where the one for its token is not set, the one that ``substitutes`` has for it is looked at.
+    """
+    if not has_variable(origin.host):
         return None
-    return Credential(
-        secret=Secret(secret), username=environ.get(USERNAME_PREFIX + suffix) or None, found_in=TOKEN_PREFIX + suffix
-    )
+    suffix = variable_suffix(origin)
+    found = _variable(environ, TOKEN_PREFIX, suffix)
+    if found is None and substitutes and (other := substitutes.get(TOKEN_PREFIX + suffix)) is not None:
+        before, prefix, after = other.partition(TOKEN_WORD)
+        found = _variable(environ, before + prefix, after)
+    if found is None:
+        return None
+    username = _variable(environ, USERNAME_PREFIX, suffix)
+    return Credential(secret=Secret(found[1]), username=username[1] if username else None, found_in=found[0])
+
+
+def _variable(environ: Mapping[str, str], prefix: str, suffix: str) -> tuple[str, str] | None:
+    """Return the name and the value of the variable: the exact spelling comes before the one in upper case."""
+    for name in (prefix + suffix, prefix + suffix.upper()):
+        # The line end of the file that a token was read from is a usual accident, and never a part of it.
+        value = environ.get(name, "").rstrip("\r\n")
+        if value:
+            return name, value
+    return None
+
+
+#: User names that are tokens, with a password that says nothing: as forges name them, or too long for people.
+_TOKEN_AS_NAME = re.compile(
+    r"(?:gh[a-z]_|github_pat_|gl[a-z]+-|AT[A-Z]{2}[0-9A-Za-z]{16}|xox|ey[A-Za-z0-9]+\.).*|.{65,}", re.DOTALL
+)
+_NO_PASSWORDS = frozenset({"", "x-oauth-basic"})
+
+
+def sent_credential(credential: Credential) -> SentCredential:
+    """Return what messages may say of a credential."""
+    username, secret = credential.username, credential.secret
+    return SentCredential(printable(credential.found_in), shown_username(username, secret) if username else None)
+
+
+def shown_username(username: str, secret: Secret) -> str:
+    """Return the user name; masked where it may be a secret, as some servers want a token in its place."""
+    password = secret.reveal()
+    if password in _NO_PASSWORDS or password in username or _TOKEN_AS_NAME.fullmatch(username):
+        return MASK
+    return printable(username)
 
 
 def is_overheard(origin: Origin, home: str) -> bool:

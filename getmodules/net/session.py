@@ -23,11 +23,13 @@ from getmodules.errors import (
     NetworkError,
     NotFoundError,
     RateLimitedError,
+    SentCredential,
     UnsafeContentError,
 )
 from getmodules.net.address_check import address_check_for
 from getmodules.net.admission import admit_request
-from getmodules.net.credentials import authorization_of
+from getmodules.net.credentials import authorization_of, sent_credential
+from getmodules.net.refusals import check_not_in_clear, refused
 from getmodules.net.wire import Wire, WireAnswer, shown_host
 
 #: Statuses that are worth another try: the server, or something on the way, blames itself, or says not now.
@@ -51,6 +53,7 @@ class Session:
 
     def send(self, call: Call, context: Context) -> WireAnswer:
         """Return the answer, with a status of 2xx or one that the call accepts; raise for anything else."""
+        check_not_in_clear(call.authorization, self.settings)
         for attempt in range(1, self.settings.tries + 1):
             last = attempt == self.settings.tries or not call.may_replay
             try:
@@ -65,9 +68,7 @@ class Session:
             if answer.status < 300 or answer.status in call.accept:
                 return answer
             wait = retry_after(answer)
-            failure = failed(
-                answer, had_credentials=call.shows_credentials_to(answer.url), explain=call.explain(answer)
-            )
+            failure = failed(answer, sent=call.sent_to(answer.url), explain=call.explain(answer))
             answer.close()
             if last or answer.status not in TRANSIENT or not self._may_wait(wait, failure, context):
                 raise failure
@@ -97,7 +98,12 @@ class Session:
         if type(body) not in (bytes, type(None)):
             raise TypeError(f"body is {type(body).__name__}, not bytes")
         shown = {} if credential is None else {"Authorization": authorization_of(credential)}
-        authorization = Authorization(origin=origin_of(url), headers=shown, anonymous=credential is None)
+        authorization = Authorization(
+            origin=origin_of(url),
+            headers=shown,
+            anonymous=credential is None,
+            credential=None if credential is None else sent_credential(credential),
+        )
         call = Call(
             method=method,
             url=url,
@@ -210,18 +216,14 @@ def checked_target(answer: HttpAnswer, location: str) -> str:
 # ---------------------------------------------------------------------------------- errors and retries
 
 
-def failed(answer: HttpAnswer, *, had_credentials: bool, explain: str = "") -> FetchError:
+def failed(answer: HttpAnswer, *, sent: SentCredential | None = None, explain: str = "") -> FetchError:
     """Return the error for an answer with an unwanted status. ``explain`` is what its body says."""
+    if answer.status in (401, 403):
+        return refused(answer, sent=sent, explain=explain)
     status, where = answer.status, shown_host(answer.url)
     said = f"{where} answered {status}{f': {explain}' if explain else ''}"
-    if status == 401:
-        hint = "the credentials were refused" if had_credentials else "it wants credentials, and none were found"
-        return AuthenticationError(said, hint=hint)
     if status == 407:
         return AuthenticationError(said, hint="the proxy wants credentials")
-    if status == 403:
-        hint = "the credentials do not allow this" if had_credentials else "it may want credentials; none were found"
-        return AuthenticationError(said, part="forbidden", hint=hint)
     if status in (404, 410):
         return NotFoundError(said, hint="is the address right? Some servers hide in this way what needs credentials")
     if status == 429:

@@ -20,6 +20,7 @@ from getmodules.addresses.mirrors import Mirrors
 from getmodules.api.http import DEFAULT_PORTS
 from getmodules.api.ports import Origin
 from getmodules.errors import ConfigError
+from getmodules.net.address_check import is_loopback
 from getmodules.net.proxies import usable
 from getmodules.util.redact import Secret, printable
 from getmodules.util.values import field, valueclass
@@ -52,6 +53,9 @@ class NetSettings:
     #: Headers that requests to a host have besides; a host without a port means the port of the scheme.
     headers: Mapping[str, Mapping[str, Secret]] = field(default_factory=_no_headers, repr=False)
     plain_http: frozenset[str] = frozenset()
+    #: Besides loopback the only hosts that get credentials without TLS, for addresses that are somebody else's text;
+    #: ``None``: every host that an address of the user's own, or ``plain_http``, leads to.
+    credentials_in_clear: frozenset[str] | None = None
     #: By scheme, ``http`` and ``https``. There may be a password in them.
     proxies: Mapping[str, str] = field(default_factory=_nothing, repr=False)
     no_proxy: tuple[str, ...] = ()
@@ -94,6 +98,13 @@ class NetSettings:
     def allows_plain_http(self, host: str, port: int) -> bool:
         return not self.plain_http.isdisjoint(_spellings(host, port))
 
+    def allows_credentials(self, origin: Origin, asked_by: Origin | None = None) -> bool:
+        """Return whether credentials may be sent to ``origin``; a token service is ``asked_by`` its registry."""
+        if origin.scheme != "http" or self.credentials_in_clear is None or is_loopback(origin.host):
+            return True
+        places = (origin,) if asked_by is None else (origin, asked_by)
+        return any(not self.credentials_in_clear.isdisjoint(_spellings(each.host, each.port)) for each in places)
+
     def proxy_for(self, url: str) -> str | None:
         # Checked only when it is used: offline, a broken variable does not matter.
         proxy = self._proxy_for(url)
@@ -114,7 +125,7 @@ class NetSettings:
 
 def _spellings(host: str, port: int) -> tuple[str, str]:
     """Return the spellings of a host in settings, the more specific one first."""
-    name = shortest(f"[{host}]") if ":" in host else host
+    name = shortest(f"[{host.strip('[]')}]") if ":" in host else host
     return f"{name}:{port}", name
 
 

@@ -16,7 +16,8 @@ from getmodules.cache.location import CacheLocation
 from getmodules.cache.session import CacheSession, Spare, WriteTrouble, temporary_directory
 from getmodules.errors import GetModulesError, InstallError
 from getmodules.files.private import PrivateDirectories, Sweeper
-from getmodules.net.credentials import from_environment
+from getmodules.net.credentials import from_environment, sent_credential
+from getmodules.net.refusals import in_clear
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.pipeline import gates
 from getmodules.pipeline.detect import is_local
@@ -51,6 +52,8 @@ class Operation:
     open_cache: Callable[[], CacheLocation | None] = _no_cache
     offline: bool = False
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    #: Variables that a manifest names for tokens, by those in which a host's token is looked for first.
+    token_variables: Mapping[str, str] = field(default_factory=dict)
     memo: Memo = field(default_factory=Memo, repr=False)
     trouble: WriteTrouble = field(default_factory=WriteTrouble, repr=False)
     #: Held while small archives are written and published, one at a time (ADR 26). A thread may take it again: a signal
@@ -170,10 +173,13 @@ class Operation:
 
     def _credential(self, origin: Origin, path: str) -> Credential | None:
         """Return the credential for ``path``: the environment is nearer to the user than a plugin is."""
-        found = from_environment(self.environ, origin)
-        if found is not None or not self.catalog.credentials:
-            return found
-        return first_credential(self.catalog.credentials, origin, path)
+        found = from_environment(self.environ, origin, self.token_variables)
+        if found is None and self.catalog.credentials:
+            found = first_credential(self.catalog.credentials, origin, path)
+        # Here as well as where requests are sent: a plugin may send them by itself.
+        if found is not None and not self.network.settings.allows_credentials(origin):
+            raise in_clear(origin, sent_credential(found))
+        return found
 
 
 @valueclass

@@ -39,7 +39,7 @@ class Services:
         self._has_told = False
 
     def with_settings(self, settings: Settings) -> Services:
-        """Return services with the same plugins and other settings; registries and tokens are remembered apart."""
+        """Return services with the same plugins and other settings, which have connections and locks of their own."""
         return Services(settings, self._read_policy, self.catalog)
 
     def close(self) -> None:
@@ -60,6 +60,7 @@ class Services:
             open_cache=self._open_cache,
             offline=self.settings.offline,
             environ=self.settings.environ,
+            token_variables=self.settings.token_variables,
             lock=self._locks[os.getpid()],
             private=PrivateDirectories(self._sweeper),
         )

@@ -32,6 +32,8 @@ class Settings:
     network: NetSettings
     registry: str | None
     environ: Mapping[str, str] = field(repr=False)
+    #: Variables that a manifest names for tokens, by those in which a host's token is looked for first.
+    token_variables: Mapping[str, str] = field(default_factory=dict)
     #: None where nothing is to be kept.
     cache_dir: Path | None
     offline: bool

@@ -12,7 +12,7 @@ from getmodules.addresses.url import check_url
 from getmodules.api.ports import Origin, Progress
 from getmodules.errors import AddressError, ConfigError
 from getmodules.files.durable import shown_path
-from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
+from getmodules.net.credentials import TOKEN_PREFIX, TOKEN_WORD, has_variable, variable_suffix
 from getmodules.net.settings import NetSettings, shortest
 from getmodules.pipeline.settings import Settings
 from getmodules.project.names import MANIFEST_NAME
@@ -20,7 +20,8 @@ from getmodules.project.toml import TomlTable
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+#: What may come before ``TOKEN_`` and the host in the name of a variable: the last group is an underscore.
+_BEFORE_TOKEN = re.compile(r"GETMODULES_(?:(?P<word>[A-Z0-9]+(?:_[A-Z0-9]+)*)_)?")
 _DEFAULT_PORT = 443
 
 
@@ -38,8 +39,13 @@ class Host:
     @property
     def own_variable(self) -> str:
         """The environment variable in which every command looks for this host's token."""
+        return TOKEN_PREFIX + self.suffix
+
+    @property
+    def suffix(self) -> str:
+        """``<host>``, as the names of variables have it."""
         url = check_url(f"https://{self.name}")
-        return TOKEN_PREFIX + variable_suffix(Origin("https", url.host, url.port or _DEFAULT_PORT))
+        return variable_suffix(Origin("https", url.host, url.port or _DEFAULT_PORT))
 
 
 @valueclass
@@ -55,19 +61,23 @@ class HostSettings:
     def announce(self, environ: Mapping[str, str], progress: Progress) -> None:
         """Tell the user what the manifest, which somebody else may have written, decides about tokens and TLS."""
         for host in self.hosts:
-            if host.token_variable and environ.get(host.token_variable):
-                progress.notice(
-                    host.name, f"{host.token_variable} is the token for {host.name}: {MANIFEST_NAME} says so"
-                )
+            variable = host.token_variable
+            if variable and (environ.get(variable) or environ.get(variable.upper())):
+                progress.notice(host.name, f"{variable} is the token for {host.name}: {MANIFEST_NAME} says so")
             if host.plain_http:
                 progress.notice(host.name, f"{host.name} is spoken to without TLS: {MANIFEST_NAME} says so")
 
     def applied(self, settings: Settings) -> Settings:
         """Return the client's settings with those of the manifest."""
-        return replace(settings, network=self.network(settings.network), environ=self.environ(settings.environ))
+        variables = {host.own_variable: host.token_variable for host in self.hosts if host.token_variable}
+        return replace(settings, network=self.network(settings.network), token_variables=variables)
 
     def network(self, settings: NetSettings) -> NetSettings:
-        """Return ``settings`` with those of the manifest added."""
+        """Return ``settings`` with those of the manifest added.
+
+        Who wrote the manifest, or the lock, may want a host to be spoken to without TLS: by ``plain_http``, a mirror or
+        an address with ``http``. That is no reason to let others read a credential, so only the caller's word counts.
+        """
         authorities = {shortest(host.name): os.fspath(host.ca_file) for host in self.hosts if host.ca_file}
         certificates = {shortest(host.name): host.client_certificate for host in self.hosts if host.client_certificate}
         return replace(
@@ -75,17 +85,9 @@ class HostSettings:
             ca_files={**authorities, **settings.ca_files},
             client_certificates={**certificates, **settings.client_certificates},
             plain_http=settings.plain_http | {shortest(host.name) for host in self.hosts if host.plain_http},
+            credentials_in_clear=settings.plain_http,
             mirrors=Mirrors.of({**self.mirrors, **settings.mirrors.table}),
         )
-
-    def environ(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """Return ``environ`` with the token of each host in its own variable, unless that is set already."""
-        tokens = {
-            host.own_variable: environ[host.token_variable]
-            for host in self.hosts
-            if host.token_variable and environ.get(host.token_variable)
-        }
-        return {**tokens, **environ}
 
 
 def hosts_from(table: TomlTable, directory: Path) -> tuple[Host, ...]:
@@ -140,23 +142,33 @@ def _file(text: str, key: str, table: TomlTable, directory: Path) -> Path:
 
 
 def _check_variable(host: Host, table: TomlTable) -> None:
-    """Refuse variables that are not meant for this host: a manifest must not send any secret to any host."""
+    """Refuse variables that are not named after this host: a manifest must not send any secret to any host."""
     name = host.token_variable
     if name is None:
         return
-    if not _VARIABLE.fullmatch(name):
-        table.refuse(
-            "token_variable", f"is no name of a variable: {printable(name, 80)!r}", "as in GETMODULES_ACME_TOKEN"
-        )
-    if not name.startswith("GETMODULES_"):
+    if not has_variable(host.name):
         table.refuse(
             "token_variable",
-            f"names {name}, which may be meant for others",
-            "its name must begin with GETMODULES_, so that no manifest sends other secrets away: "
-            f"set GETMODULES_{name} to it",
+            f"cannot be: with a _ in it, {host.name} has no variable of its own",
+            "getmodules login stores a credential for it; ~/.netrc may have one as well",
         )
-    if name.startswith(TOKEN_PREFIX) and name != host.own_variable:
-        table.refuse("token_variable", f"names {name}, which is the token of another host")
+    before, _, after = name.partition(TOKEN_WORD)
+    found = _BEFORE_TOKEN.fullmatch(before)
+    if found is None or after not in (host.suffix, host.suffix.upper()):
+        table.refuse(
+            "token_variable",
+            f"is {printable(name, 80)!r}, which does not say that it is for {host.name}",
+            f"name it {_proposed(name, host)}: no manifest sends a secret away that is meant for others",
+        )
+
+
+def _proposed(name: str, host: Host) -> str:
+    """Return the name to use, with the words of ``name`` where it has some: ``GETMODULES_ACME_TOKEN_ghcr_io``."""
+    found = _BEFORE_TOKEN.match(name.partition(TOKEN_WORD)[0].removesuffix("_TOKEN") + "_")
+    word = found["word"] if found is not None else None
+    if word is None or word.endswith("TOKEN"):  # the host follows the first one
+        return host.own_variable
+    return f"GETMODULES_{word}_{TOKEN_WORD}{host.suffix}"
 
 
 def mirrors_from(table: TomlTable) -> Mapping[str, str]:

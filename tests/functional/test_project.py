@@ -317,14 +317,15 @@ def test_what_the_manifest_says_about_hosts(place: Place, authority: Authority) 
         source = f"oci://{registry.host}/acme/vpc?tag=1.0.0"
         shutil.copy(authority.ca, place.directory / "ca.pem")
         variable = f"GETMODULES_USERNAME_{registry.host.replace('.', '_').replace(':', '_')}"
-        secret = {"GETMODULES_ACME": TOKEN, variable: "ada"}
+        named = variable.replace("USERNAME", "ACME_TOKEN")
+        secret = {named: TOKEN, variable: "ada"}
         place.wants(vpc=source)
         assert place.run("install", **secret).code == 1  # nobody trusts that certificate
         place.wants(f'[hosts."{registry.host}"]\nca_file = "ca.pem"', vpc=source)
         assert place.run("install", **secret).code == 4
-        place.wants(f'[hosts."{registry.host}"]\nca_file = "ca.pem"\ntoken_variable = "GETMODULES_ACME"', vpc=source)
+        place.wants(f'[hosts."{registry.host}"]\nca_file = "ca.pem"\ntoken_variable = "{named}"', vpc=source)
         done = place.run("install", **secret)
-        assert (done.code, "GETMODULES_ACME is the token for" in done.err) == (0, True)
+        assert (done.code, f"{named} is the token for" in done.err) == (0, True)
         shutil.rmtree(place.directory / "modules")
         assert place.run("install", "--frozen", **secret).code == 1  # the manifest is not read
         own = variable.replace("USERNAME", "TOKEN")

@@ -23,7 +23,7 @@ from urllib.parse import unquote
 
 from getmodules.addresses.url import check_url
 from getmodules.api.ports import Context, Credential
-from getmodules.errors import AddressError, AuthenticationError, OfflineError, UnsafeContentError
+from getmodules.errors import AddressError, AuthenticationError, OfflineError, SentCredential, UnsafeContentError
 from getmodules.files.opening import NEW
 from getmodules.files.os_errors import translated
 from getmodules.getters.git.environment import connecting, environment
@@ -33,7 +33,16 @@ from getmodules.getters.git.process import Done, Git, ProcessLimits, RunOptions
 from getmodules.getters.git.remote import TRANSPORTS, Remote, parse_location
 from getmodules.getters.git.rewriting import leads_to_ssh, remote_url_settings, rewritten, with_own_login
 from getmodules.net.address_check import address_check_for_class
-from getmodules.net.credentials import TOKEN_PREFIX, basic, is_overheard, variable_suffix
+from getmodules.net.credentials import (
+    TOKEN_PREFIX,
+    basic,
+    entry_in_home,
+    is_overheard,
+    sent_credential,
+    shown_username,
+    variable_suffix,
+)
+from getmodules.net.refusals import in_clear, shown_origin
 from getmodules.util.redact import Secret, printable
 from getmodules.util.values import field, replace, valueclass
 
@@ -105,8 +114,9 @@ class Connection:
 
     def failed_command(self, what: str) -> FailedCommand:
         variable = TOKEN_PREFIX + variable_suffix(self.remote.origin) if self.remote.is_web else None
-        offered = self._offered.offered or (SSHKEY if self.remote.sshkey is not None else None)
-        return FailedCommand(f"{what} {self.remote.shown}", offered, variable)
+        login = self._offered
+        offered = login.offered or (SSHKEY if self.remote.sshkey is not None else None)
+        return FailedCommand(f"{what} {self.remote.shown}", offered, variable, login.username, login.withheld_from)
 
 
 @contextmanager
@@ -142,7 +152,11 @@ def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]
             silence_seconds=silence,
             kind=found.kind,
             _environ=context.environ,
-            _login=login_for(remote, context, is_typed=remote is typed),
+            _login=(
+                login_without_credentials(remote, context)
+                if is_in_clear(typed, git, directory)
+                else login_for(remote, context, is_typed=remote is typed)
+            ),
             _settings=tuple(settings),
             _variables=variables,
         )
@@ -258,6 +272,10 @@ class GitLogin:
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     #: The source of the credential, if it is one of ours.
     offered: str | None = None
+    #: Its user name, for messages.
+    username: str | None = None
+    #: The host that must get no credentials, as ``--plain-http`` names it.
+    withheld_from: str | None = None
     #: The login to try next if no helper knows a password.
     otherwise: GitLogin | None = None
 
@@ -303,6 +321,30 @@ def login_for(remote: Remote, context: Context, *, is_typed: bool = True) -> Git
     return GitLogin(((f"credential.{base}.username", user),), otherwise=_login_with(remote, user, "", found_in))
 
 
+def is_in_clear(remote: Remote, git: Git, directory: Path) -> bool:
+    """Return whether only somebody else's text says that ``remote`` is asked without TLS."""
+    if remote.scheme != "http" or git.context.network.settings.allows_credentials(remote.origin):
+        return False
+    return rewritten(remote, git, directory).startswith("http://")
+
+
+def login_without_credentials(remote: Remote, context: Context) -> GitLogin:
+    """Return a login that sends nothing, with git's own sources switched off; raise if there is a credential."""
+    found = context.credentials(remote.origin, remote.url.path)
+    if found is not None:
+        raise in_clear(remote.origin, sent_credential(found))
+    # git reads that file by itself, and no setting keeps it from that.
+    place = entry_in_home(context.environ, remote.origin.host.strip("[]"))
+    if place is not None:
+        raise in_clear(remote.origin, SentCredential(place))
+    settings = (
+        (f"credential.{_base(remote)}.helper", ""),
+        # The whole location: of several settings git takes the one for the longest path.
+        (f"http.{remote.location}.extraHeader", ""),
+    )
+    return GitLogin(settings, withheld_from=shown_origin(remote.origin))
+
+
 def _login_with(remote: Remote, user: str, password: str, found_in: str) -> GitLogin:
     secret = Secret(password)
     if any(character in user + password for character in "\r\n\0"):
@@ -313,6 +355,7 @@ def _login_with(remote: Remote, user: str, password: str, found_in: str) -> GitL
         ((f"credential.{base}.helper", ""), (f"credential.{base}.helper", _HELPER)),
         {_USER: user, _PASSWORD: secret.reveal()},
         found_in,
+        shown_username(user, secret),
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from getmodules.net.credentials import TERRAFORM_TOKEN_PREFIX, TOKEN_PREFIX, USERNAME_PREFIX
+from getmodules.net.credentials import TERRAFORM_TOKEN_PREFIX, TOKEN_WORD, USERNAME_PREFIX
 
 #: The remote's name. Its URL is in the environment, so that it is never stored. The name is random, so that no
 #: configuration can have it: of several URLs for one name, git would take the first.
@@ -48,7 +48,8 @@ _ALWAYS: Final = (
     ("transfer.fsckObjects", "true"),
 )
 #: Variables that git does not get: its children (ssh, proxy commands, helpers) have no use for other hosts' tokens.
-_NEVER: Final = ("GIT_", TOKEN_PREFIX, USERNAME_PREFIX, TERRAFORM_TOKEN_PREFIX)
+_NEVER: Final = ("GIT_", USERNAME_PREFIX, TERRAFORM_TOKEN_PREFIX)
+_OURS: Final = "GETMODULES_"
 _VARIABLES: Final = {
     # Nothing prompts: an empty program is none, and keeps git from looking for another one.
     "GIT_ASKPASS": "",
@@ -75,7 +76,12 @@ def environment(
     more: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Return the whole environment of a process that works on ``repository`` and must not connect to anything."""
-    kept = {name: value for name, value in environ.items() if not name.startswith(_NEVER)}
+    kept = {
+        name: value
+        for name, value in environ.items()
+        # With any words before it: a manifest may name GETMODULES_ACME_TOKEN_<host>.
+        if not name.startswith(_NEVER) and not (name.startswith(_OURS) and TOKEN_WORD in name)
+    }
     every = (*_ALWAYS, *settings)
     numbered: dict[str, str] = {"GIT_CONFIG_COUNT": str(len(every))}
     for number, (name, value) in enumerate(every):

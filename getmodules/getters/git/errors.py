@@ -23,6 +23,7 @@ from getmodules.errors import (
     NetworkError,
     NotFoundError,
     RateLimitedError,
+    SentCredential,
     ToolMissingError,
     UnsafeContentError,
 )
@@ -43,6 +44,14 @@ class FailedCommand(NamedTuple):
     offered: str | None = None
     #: The environment variable that can give a credential; ``None`` where a key is needed.
     variable: str | None = None
+    #: The user name of the credential that was sent, as it may be shown.
+    username: str | None = None
+    #: The host that no credential was sent to for want of TLS, as ``--plain-http`` names it.
+    withheld_from: str | None = None
+
+    @property
+    def sent(self) -> SentCredential | None:
+        return None if self.offered is None else SentCredential(self.offered, self.username)
 
 
 def git_error(said: str, command: FailedCommand) -> GetModulesError:
@@ -393,33 +402,53 @@ def authentication(command: FailedCommand, said: str, found: re.Match[str]) -> G
         return (_unusable_sshkey if command.offered == SSHKEY else _unusable_key)(command, said, found)
     if _OPEN_KEY.search(said):
         return _open_key(command, said, found)
+    credential, looked_in = command.sent, _places(command)
     if command.offered == SSHKEY:
-        message = f"{command.what}: the server does not accept the key of {SSHKEY}"
+        why = f"the server does not accept the key of {SSHKEY}"
         hint = "does the server know its public half, for an account that may read this? It must have no passphrase"
-    elif command.offered is not None:
-        message = f"{command.what}: the server does not accept the credential from {command.offered}"
-        hint = "is it expired, or for another account?"
+    elif credential is not None:
+        why = f"the server does not accept the credential from {credential}"
+        hint = f"is it expired, or for another account? {command.variable} brings another"
+    elif command.withheld_from is not None:
+        why = "the server wants credentials, and gets none: there is no TLS, and only the project's files want it so"
+        hint = f"if nobody else can listen on the way there: --plain-http {command.withheld_from}"
     elif command.variable is None:
-        message, hint = (
-            f"{command.what}: the server accepts no key of ours",
-            "is the key loaded (ssh-add -l)? sshkey= brings one",
-        )
+        why = "the server accepts no key of ours"
+        hint = "is the key loaded (ssh-add -l), and known to the server? sshkey= brings one"
     elif "Authentication failed" in said:  # git had credentials, and sent them
-        message = f"{command.what}: the server does not accept the credentials that git found"
+        why = "the server does not accept the credentials that git found"
         hint = f"are those of the git credential helper or ~/.netrc expired? {command.variable} brings others"
+        credential, looked_in = SentCredential(_HELPERS), ()
     else:
-        wants = "the server wants credentials, and none were found that it takes (or it hides what is not there)"
-        message = f"{command.what}: {wants}"
+        why = "the server wants credentials, and none were found that it takes (or it hides what is not there)"
         hint = f"a git credential helper, ~/.netrc, or {command.variable} brings one"
-    return AuthenticationError(f"{message} ({detail(said)})", hint=hint)
+    message = f"{command.what}: {why} ({detail(said)})"
+    return AuthenticationError(message, hint=hint, credential=credential, looked_in=looked_in)
 
 
-forbidden = error_with(
-    AuthenticationError,
-    "the server knows who asks, and does not let them read it",
-    "may this account read the repository? With single sign-on each key and token must be authorized for it",
-    "forbidden",
-)
+_HELPERS: Final = "git's credential helpers"
+
+
+def _places(command: FailedCommand) -> tuple[str, ...]:
+    """Return where git and we have looked for a credential, if none of ours was sent."""
+    if command.offered is not None or command.withheld_from is not None:
+        return ()
+    if command.variable is None:
+        return ("the ssh agent", "the keys of ssh")
+    return (command.variable, _HELPERS, "~/.netrc")
+
+
+def forbidden(command: FailedCommand, said: str, _: object) -> GetModulesError:
+    who = f"who asks, with the credential from {command.sent}" if command.sent else "who asks"
+    return AuthenticationError(
+        f"{command.what}: the server knows {who}, and does not let them read it ({detail(said)})",
+        part="forbidden",
+        hint="may this account read the repository? With single sign-on each key and token must be authorized for it",
+        credential=command.sent,
+        looked_in=_places(command),
+    )
+
+
 rate_limited = error_with(RateLimitedError, "the server was asked too often", _WAIT)
 no_commit = error_with(
     NotFoundError,
@@ -435,8 +464,14 @@ def http_status(command: FailedCommand, said: str, found: re.Match[str]) -> GetM
     if code == 401:
         return authentication(command, said, found)
     if code == 403:
-        have = f"with the credential from {command.offered}" if command.offered else "without a credential"
-        return AuthenticationError(f"{text}, {have}", part="forbidden", hint="may this account read the repository?")
+        have = f"with the credential from {command.sent}" if command.sent else "without a credential of ours"
+        return AuthenticationError(
+            f"{text}, {have}",
+            part="forbidden",
+            hint=f"may this account read the repository? {command.variable} brings another",
+            credential=command.sent,
+            looked_in=_places(command),
+        )
     if code in (404, 410):
         return not_found(command, said, found)
     if code == 429:

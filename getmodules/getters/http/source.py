@@ -15,11 +15,21 @@ from getmodules.addresses.url import Url, check_url
 from getmodules.api.http import DEFAULT_PORTS, Authorization, Call, HttpAnswer, HttpSession, NetworkSettings, origin_of
 from getmodules.api.model import Blob, Elsewhere, Shape, Unchanged
 from getmodules.api.ports import Context, Credential, Origin
-from getmodules.errors import AuthenticationError, NetworkError, NotFoundError, UnsafeContentError
+from getmodules.errors import AuthenticationError, NetworkError, NotFoundError, SentCredential, UnsafeContentError
 from getmodules.getters.http.pages import git_spelling, is_page, page_instead
-from getmodules.net.credentials import TOKEN_PREFIX, authorization_of, from_netrc, is_overheard, variable_suffix
+from getmodules.net.credentials import (
+    TOKEN_PREFIX,
+    USERNAME_PREFIX,
+    authorization_of,
+    from_netrc,
+    has_variable,
+    is_overheard,
+    netrc_places,
+    sent_credential,
+    variable_suffix,
+)
 from getmodules.net.download import Download, strong_validator
-from getmodules.net.session import failed
+from getmodules.net.refusals import refused, shown_origin
 from getmodules.net.terraform_get import (
     ARGUMENT,
     HTML_TYPES,
@@ -204,6 +214,7 @@ def _media_type(answer: HttpAnswer) -> str | None:
 
 
 _AUTHORIZATION = "authorization"
+_HEADER = "--header"
 
 
 @valueclass
@@ -211,24 +222,28 @@ class WebAccess:
     """The credentials for the origin of an address, and their source."""
 
     authorization: Authorization
-    #: The source of the credential, for people; ``None`` if there is no credential.
-    found_in: str | None = None
+    #: The places in which a credential was looked for; none where no credential may go.
+    looked_in: tuple[str, ...] = ()
 
     def refused(self, call: Call, answer: HttpAnswer) -> AuthenticationError:
         """Return the error for a 401 or a 403, with the credential that was tried, or the ways to give one."""
-        mine = call.shows_credentials_to(answer.url)
-        error = failed(answer, had_credentials=mine, explain=call.explain(answer))
-        assert isinstance(error, AuthenticationError)
-        if mine and self.found_in is not None:
-            error.hint = f"{error.hint} (those of {self.found_in})"
-        elif origin_of(answer.url) != self.authorization.origin:
+        said, sent, origin = call.explain(answer), call.sent_to(answer.url), self.authorization.origin
+        error = refused(answer, sent=sent, explain=said, looked_in=self.looked_in, advice=self._advice(sent))
+        if origin_of(answer.url) != origin:
+            error = refused(answer, sent=None, explain=said)
             error.hint = "it was reached by a redirect, and credentials are never shown to another host than their own"
-        elif not mine:
-            suffix = variable_suffix(self.authorization.origin)
-            name = self.authorization.origin.host
-            host = f"[{name}]" if ":" in name else name
-            error.hint = f"{error.hint}: {TOKEN_PREFIX}{suffix}, ~/.netrc, or --header {host} NAME=env:VARIABLE"
+        elif sent is None and not self.looked_in:
+            error.hint = "a server led to this host without TLS, where no credentials are sent"
         return error
+
+    def _advice(self, sent: SentCredential | None) -> str:
+        origin = self.authorization.origin
+        ways = ["an entry in ~/.netrc", f"--header {shown_origin(origin)} NAME=env:VARIABLE"]
+        if has_variable(origin.host):
+            suffix = variable_suffix(origin)
+            ways.insert(0, f"{TOKEN_PREFIX}{suffix} (and {USERNAME_PREFIX}{suffix}, where there is a user name)")
+        brings = f"{', '.join(ways[:-1])} or {ways[-1]} brings"
+        return f"{brings} one" if sent is None else f"is it expired? {brings} another"
 
 
 def access_to(url: Url, secrets: tuple[Secret, ...], context: Context, settings: NetworkSettings) -> WebAccess:
@@ -240,19 +255,27 @@ def access_to(url: Url, secrets: tuple[Secret, ...], context: Context, settings:
     if is_overheard(origin, context.home):
         return WebAccess(authorization=Authorization(origin=origin, headers={}, in_body=secrets, anonymous=True))
     headers = {name: value.reveal() for name, value in settings.headers_for(origin).items()}
-    found_in = "--header" if headers else None
+    sent = SentCredential(_HEADER) if headers else None
     if _AUTHORIZATION not in (name.lower() for name in headers):
         found = _credential(url, origin, context)
         if found is not None:
             headers["Authorization"] = authorization_of(found)
-            found_in = found.found_in
-    authorization = Authorization(origin=origin, headers=headers, in_body=secrets, anonymous=not headers)
-    return WebAccess(authorization=authorization, found_in=found_in)
+            sent = sent_credential(found)
+    authorization = Authorization(
+        origin=origin, headers=headers, in_body=secrets, anonymous=not headers, credential=sent
+    )
+    return WebAccess(authorization=authorization, looked_in=_places(origin, context))
 
 
 def _origin(url: Url) -> Origin:
     host = url.host.strip("[]")
     return Origin(url.scheme, host, url.port or DEFAULT_PORTS.get(url.scheme, 0))
+
+
+def _places(origin: Origin, context: Context) -> tuple[str, ...]:
+    """Return the places of credentials for ``origin``, for people."""
+    variable = (TOKEN_PREFIX + variable_suffix(origin),) if has_variable(origin.host) else ()
+    return (_HEADER, *variable, *netrc_places(context.environ))
 
 
 def _credential(url: Url, origin: Origin, context: Context) -> Credential | None:

@@ -13,14 +13,24 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from getmodules.addresses.url import check_url
 from getmodules.api.http import AddressCheck, Authorization, Call, HttpAnswer, HttpSession, Mask, origin_of
 from getmodules.api.ports import Context, Credential, Origin
-from getmodules.errors import AddressError, AuthenticationError
+from getmodules.errors import AddressError, AuthenticationError, SentCredential
+from getmodules.getters.oci.refusals import RefusedAccess
 from getmodules.net.address_check import address_check_for
-from getmodules.net.credentials import basic, fits_header, token_of
+from getmodules.net.credentials import (
+    USERNAME_PREFIX,
+    basic,
+    fits_header,
+    sent_credential,
+    token_of,
+    variable_suffix,
+)
+from getmodules.net.refusals import in_clear
 from getmodules.net.wire import SMALL_BODY_BYTES
 from getmodules.util.redact import Secret, printable, redact
 from getmodules.util.strict_json import StrictJsonError, array_of, loads, mapping, optional, required, size, string
@@ -34,8 +44,15 @@ _MARGIN_SECONDS = 10
 _CHECKPOINT_SECONDS = 0.1
 #: Redirects are refused for a form: unlike headers, it cannot be left out of the next request.
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_REFUSALS = frozenset({401, 403})
 #: Returns the credential for a registry and a repository.
 FindCredential = Callable[[Origin, str, Context], Credential | None]
+#: Returns the places in which that was looked for, for people.
+FindPlaces = Callable[[Origin, str, Context], tuple[str, ...]]
+
+
+def _nowhere(registry: Origin, repository: str, context: Context) -> tuple[str, ...]:
+    return ()
 
 
 @valueclass(kw_only=False)
@@ -88,9 +105,12 @@ class _TokenSlot:
 class Tokens:
     """The tokens of one client. Threads may share it."""
 
-    def __init__(self, session: HttpSession, find_credential: FindCredential) -> None:
+    def __init__(
+        self, session: HttpSession, find_credential: FindCredential, find_places: FindPlaces = _nowhere
+    ) -> None:
         self._session = session
         self._find_credential = find_credential
+        self._find_places = find_places
         self._lock = threading.Lock()
         self._slots: dict[_TokenKey, _TokenSlot] = {}
         #: The last challenge of each origin, so that the next request can have a token at once.
@@ -126,22 +146,36 @@ class Tokens:
     ) -> Authorization | None:
         challenge = received.challenge
         credential = self._find_credential(registry, repository, context)
+        sent = None if credential is None else sent_credential(credential)
+        if credential is not None and not self._session.settings.allows_credentials(registry):
+            raise in_clear(registry, sent)  # before a token service gets it, for a token that would be overheard
         if challenge.scheme == "basic":
             if credential is None:
                 return None
             if credential.username is None:
                 raise _no_username(registry, credential)
-            return _grant(registry, basic(credential.username, credential.secret))
+            return _grant(registry, basic(credential.username, credential.secret), sent)
         if credential is not None and credential.username is None and not credential.identity:
-            return _grant(registry, f"Bearer {token_of(credential)}")
+            return _grant(registry, f"Bearer {token_of(credential)}", sent)
         scopes = _scopes(challenge, repository, actions)
         with self._lock:
             slot = self._slots.setdefault(_TokenKey(registry, scopes), _TokenSlot())
         with slot.locked(context):
             token = slot.token
             if token is None or not token.is_fresh or _says_the_same(refused, _bearer(token)):
-                token = slot.token = self._request_token(received, registry, scopes, credential, context)
-        return replace(_grant(registry, _bearer(token)), anonymous=credential is None)
+                refused_access = partial(self.refused_access, registry, repository, actions, sent, context)
+                token = slot.token = self._request_token(
+                    received, registry, scopes, credential, refused_access, context
+                )
+        return replace(_grant(registry, _bearer(token), sent), anonymous=credential is None)
+
+    def refused_access(
+        self, registry: Origin, repository: str, actions: str, sent: SentCredential | None, context: Context
+    ) -> RefusedAccess:
+        """Return what the error of a refusal says about a request."""
+        # Looked up again only where nothing was found: then it matters where.
+        looked_in = self._find_places(registry, repository, context) if sent is None else ()
+        return RefusedAccess(registry=registry, repository=repository, actions=actions, sent=sent, looked_in=looked_in)
 
     # ------------------------------------------------------------------------------------------ the token service
 
@@ -151,14 +185,26 @@ class Tokens:
         registry: Origin,
         scopes: frozenset[str],
         credential: Credential | None,
+        refused_access: Callable[[], RefusedAccess],
         context: Context,
     ) -> _Token:
         realm = received.challenge.parameters.get("realm", "")
         check_address = check_realm(realm, registry, received.address, received.mask)
         call = _token_call(realm, received.challenge.parameters.get("service"), scopes, credential)
-        call = replace(call, replayable=True, check_address=check_address, read=SMALL_BODY_BYTES, explain=explain_error)
+        call = replace(
+            call,
+            replayable=True,
+            check_address=check_address,
+            read=SMALL_BODY_BYTES,
+            explain=explain_error,
+            accept=call.accept | _REFUSALS,
+            authorization=None if call.authorization is None else replace(call.authorization, asked_by=registry),
+        )
         asked = time.monotonic()
-        return _read_token(self._session.send(call, context), asked)
+        answer = self._session.send(call, context)
+        if answer.status in _REFUSALS:
+            raise refused_access().by_token_service(answer, call.explain(answer))
+        return _read_token(answer, asked)
 
 
 def _scopes(challenge: Challenge, repository: str, actions: str) -> frozenset[str]:
@@ -178,10 +224,11 @@ def _for_any_repository(challenge: Challenge) -> Challenge:
 
 
 def _no_username(registry: Origin, credential: Credential) -> AuthenticationError:
-    found = printable(credential.found_in)
+    sent = sent_credential(credential)
     return AuthenticationError(
-        f"{printable(registry.host)} wants a user name and a password, and {found} is a token alone",
-        hint="with GETMODULES_USERNAME_<host> besides it, a token is a password",
+        f"{printable(registry.host)} wants a user name and a password, and {sent} is a token alone",
+        hint=f"with {USERNAME_PREFIX}{variable_suffix(registry)} besides it, a token is a password",
+        looked_in=(sent.found_in,),
     )
 
 
@@ -193,8 +240,8 @@ def _says_the_same(grant: Authorization | None, authorization: str) -> bool:
     return grant is not None and grant.headers["Authorization"] == authorization
 
 
-def _grant(origin: Origin, authorization: str) -> Authorization:
-    return Authorization(origin=origin, headers={"Authorization": authorization})
+def _grant(origin: Origin, authorization: str, sent: SentCredential | None) -> Authorization:
+    return Authorization(origin=origin, headers={"Authorization": authorization}, credential=sent)
 
 
 # -------------------------------------------------------------------------------------------------- the token service
@@ -215,7 +262,12 @@ def _token_call(realm: str, service: str | None, scopes: frozenset[str], credent
             url=realm,
             headers={"Content-Type": "application/x-www-form-urlencoded"},
             body=urlencode(form).encode(),
-            authorization=Authorization(origin=origin_of(realm), headers={}, in_body=(credential.secret,)),
+            authorization=Authorization(
+                origin=origin_of(realm),
+                headers={},
+                in_body=(credential.secret,),
+                credential=sent_credential(credential),
+            ),
             accept=_REDIRECTS,
         )
     parameters += [("scope", scope) for scope in sorted(scopes)]
@@ -223,7 +275,8 @@ def _token_call(realm: str, service: str | None, scopes: frozenset[str], credent
     query = "&".join(filter(None, (parts.query, urlencode(parameters))))
     grant = None
     if credential is not None and credential.username is not None:
-        grant = _grant(origin_of(realm), basic(credential.username, credential.secret))
+        sent = sent_credential(credential)
+        grant = _grant(origin_of(realm), basic(credential.username, credential.secret), sent)
     return Call(method="GET", url=urlunsplit(parts._replace(query=query)), authorization=grant)
 
 

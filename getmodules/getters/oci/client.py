@@ -19,6 +19,7 @@ from oras.provider import Registry
 from getmodules.api.http import Call, HttpAnswer, HttpSession, SizedBody, origin_of
 from getmodules.api.ports import Context
 from getmodules.errors import (
+    AuthenticationError,
     CorruptArchiveError,
     DestinationExistsError,
     DigestMismatchError,
@@ -52,6 +53,7 @@ _TAGS = "the list of tags"
 #: The usual answers of registries with immutable tags. ECR answers 400, like for a manifest with a mistake.
 _TAG_KEPT = frozenset({409, 412})
 _TAG_PERHAPS_KEPT = 400
+_REFUSALS = frozenset({401, 403})
 #: The answers of registries, besides 404, to requests of an unknown kind.
 _UNKNOWN_API = frozenset({400, 405, 501})
 _WARNING = re.compile(r"(?<![^\s,])299 \S+ \"(?P<text>(?:[^\"\\]|\\.)*)\"")
@@ -120,7 +122,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
             headers=headers or {},
             body=data,
             authorization=grant,
-            accept=accept | {401},
+            accept=accept | _REFUSALS,
             explain=explain_error,
             read=read,
             replayable=replayable,
@@ -132,13 +134,20 @@ class RegistryClient(Registry):  # type: ignore[misc]
             said = call.explain(answer)
             wanted = self._tokens.answer_to(answer, self._repository, self._actions, grant, context)
             if wanted is None:
-                raise failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=said)
+                raise self._refused(call, answer, said, context)
             call = replace(call, authorization=wanted)
             answer = self._session.send(call, context)
-        if answer.status == 401:
-            raise failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=call.explain(answer))
+        if answer.status in _REFUSALS:
+            raise self._refused(call, answer, call.explain(answer), context)
         self._warn(answer)
         return answer
+
+    def _refused(self, call: Call, answer: HttpAnswer, said: str, context: Context) -> AuthenticationError:
+        registry = origin_of(f"{self.prefix}://{self.hostname}/")
+        sent = call.sent_to(f"{self.prefix}://{self.hostname}/")
+        access = self._tokens.refused_access(registry, self._repository, self._actions, sent, context)
+        answer.close()
+        return access.by_registry(answer, said)
 
     def _too_far_in(self, kind: str, address: str) -> UnsafeContentError:
         return UnsafeContentError(
@@ -236,7 +245,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
         if answer.status >= 300:
             said = explain_error(answer)
             if answer.status == _TAG_PERHAPS_KEPT and "immutable" not in said and "already exists" not in said:
-                raise failed(answer, had_credentials=False, explain=said)
+                raise failed(answer, explain=said)
             raise DestinationExistsError(
                 f"the registry does not let the tag {printable(reference)!r} move: {said}",
                 hint="publish under a new tag",

@@ -18,14 +18,16 @@ from getmodules.errors import (
     AuthenticationError,
     ConfigError,
     GetModulesError,
+    SentCredential,
     UnsupportedContentError,
 )
 from getmodules.getters.oci.docker_config import Considered, canonical_host, login_file, names_in_helpers
 from getmodules.getters.oci.docker_login import DockerLogin, check_login
 from getmodules.getters.oci.reference import check_repository
+from getmodules.getters.oci.refusals import CHECK
 from getmodules.getters.oci.registries import Registries, registry_name
-from getmodules.net.credentials import TOKEN_PREFIX, variable_suffix
-from getmodules.util.redact import MASK, Secret, quoted
+from getmodules.net.credentials import TOKEN_PREFIX, shown_username, variable_suffix
+from getmodules.util.redact import Secret, quoted
 from getmodules.util.values import field, valueclass
 
 if TYPE_CHECKING:
@@ -42,6 +44,11 @@ class OpenContext(Protocol):
 _SCHEMES: Final = ("oci://", "https://")
 _NO_REPOSITORY: Final = ""
 _BEGINNING: Final = 1_024
+_THIS_LOGIN: Final = "this login"
+_REFUSED_LOGIN: Final = (
+    "the credentials were refused: are the user name and the password right? "
+    "Many registries want an access token in place of the password"
+)
 #: Blanks, and the marks of UTF-8 and UTF-16.
 _BEFORE_TEXT: Final = b" \t\r\n\xef\xbb\xbf\xff\xfe"
 
@@ -160,7 +167,7 @@ def log_in(
     place = f"{login_file(environ).shown}, "
     return LoggedIn(
         registry=canonical_host(registry_name(origin)),
-        username=_masked_username(username, secret),
+        username=shown_username(username, secret),
         stored_in=stored_in,
         checked=checked,
         found_in=found.found_in if found else None,
@@ -187,7 +194,7 @@ def _presumed_origin(registry: str) -> Origin:
 
 def _try_login(registry: str, username: str, secret: Secret, context: Context) -> tuple[Origin, bool]:
     """Try the login. Return the registry's origin and whether it asked for credentials; raise if it refuses them."""
-    registries = _ObservedRegistries(Credential(secret=secret, username=username, found_in="this login"))
+    registries = _ObservedRegistries(Credential(secret=secret, username=username, found_in=_THIS_LOGIN))
     try:
         client = registries(registry, _NO_REPOSITORY, context)
         _request_base_url(client, context)
@@ -196,6 +203,8 @@ def _try_login(registry: str, username: str, secret: Secret, context: Context) -
     except GetModulesError as error:
         if isinstance(error, AuthenticationError) and error.part is None and not registries.was_asked:
             error.hint = "it refuses the credentials, or wants them in another way than Basic and Bearer"
+        elif isinstance(error, AuthenticationError) and error.credential is not None:
+            error.hint = _REFUSED_LOGIN
         error.hint = f"{error.hint}; nothing was stored" if error.hint else "nothing was stored"
         raise
     return _origin(client), registries.was_asked
@@ -207,7 +216,9 @@ def _send_unasked(client: RegistryClient, username: str, secret: Secret, context
     from getmodules.getters.oci.auth import explain_error
     from getmodules.net.credentials import basic
 
-    grant = Authorization(origin=_origin(client), headers={"Authorization": basic(username, secret)})
+    headers = {"Authorization": basic(username, secret)}
+    sent = SentCredential(_THIS_LOGIN, shown_username(username, secret))
+    grant = Authorization(origin=_origin(client), headers=headers, credential=sent)
     call = Call(method="GET", url=_api(client), authorization=grant, explain=explain_error)
     context.network.session().send(call, context).close()
 
@@ -228,7 +239,7 @@ def check(registry: str, repository: str, open_context: OpenContext) -> Credenti
         registry=registry,
         repository=repository,
         kind=_kind(found) if found else None,
-        username=_masked_username(found.username, found.secret) if found and found.username else None,
+        username=shown_username(found.username, found.secret) if found and found.username else None,
         found_in=found.found_in if found else None,
         considered=considered,
         files=files,
@@ -271,6 +282,7 @@ def _try_credential(
         return True, client.exists(context), None
     except AuthenticationError as error:
         error.at(context.package)
+        error.hint = (error.hint or "").partition(CHECK)[0] or None
         return False, None, error
     except GetModulesError as error:
         error.at(context.package)
@@ -281,11 +293,6 @@ def _kind(credential: Credential) -> str:
     if credential.identity:
         return "identity token"
     return "token" if credential.username is None else "user name and password"
-
-
-def _masked_username(username: str, secret: Secret) -> str:
-    """Return the user name, masked if it contains the secret: some registries want a token as the user name."""
-    return MASK if secret.reveal() in username else username
 
 
 # ------------------------------------------------------------------------------------------------------- the registry

@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary, proxy
 
 from getmodules.addresses.comparison import DOCKER_HUB
 from getmodules.addresses.coverage import api_location
 from getmodules.api.ports import Context, Credential, Origin
+from getmodules.net.address_check import is_loopback
+from getmodules.net.credentials import TOKEN_PREFIX, has_variable, variable_suffix
 
 if TYPE_CHECKING:
     from getmodules.api.http import HttpSession
@@ -27,13 +29,23 @@ _MOST_NOTICES = 20
 _PROBE_SECONDS = 2.0
 
 
+class _Remembered:
+    """The schemes of registries, and their tokens, as the settings of one session have them."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self.schemes: dict[str, str] = {}
+        self.tokens = tokens
+
+
 class Registries:
-    """The registries of one client: a :data:`~getmodules.getters.oci.repository.RepositoryFactory`."""
+    """The registries of one client: a :data:`~getmodules.getters.oci.repository.RepositoryFactory`.
+
+    Each session has its own memory: a project's hosts may be reached in another way than those of the client.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._schemes: dict[str, str] = {}
-        self._tokens: Tokens | None = None
+        self._sessions: WeakKeyDictionary[HttpSession, _Remembered] = WeakKeyDictionary()
         self._files: DockerCredentials | None = None
         self._said: set[str] = set()
 
@@ -42,9 +54,10 @@ class Registries:
 
         session = context.network.session()
         registry, repository = api_location(registry, repository)
-        api = f"{self._scheme(registry, session)}://{registry}"
+        remembered = self._of(session)
+        api = f"{self._scheme(registry, session, remembered.schemes)}://{registry}"
         notice = partial(self._say_once, context.notice)
-        return RegistryClient(api, repository, session, self._tokens_of(session), notice)
+        return RegistryClient(api, repository, session, remembered.tokens, notice)
 
     def _say_once(self, notice: Callable[[str], None], message: str) -> None:
         """Show a warning once: a registry repeats it with each answer."""
@@ -54,17 +67,20 @@ class Registries:
             self._said.add(message)
         notice(message)
 
-    def _tokens_of(self, session: HttpSession) -> Tokens:
+    def _of(self, session: HttpSession) -> _Remembered:
         from getmodules.getters.oci.auth import Tokens
 
         with self._lock:
-            if self._tokens is None:
-                self._tokens = Tokens(session, self.find_credential)
-            return self._tokens
+            found = self._sessions.get(session)
+            if found is None:
+                # Not the session itself: an entry whose value knows its key is never collected.
+                tokens = Tokens(proxy(session), self.find_credential, self.places)
+                found = self._sessions[session] = _Remembered(tokens)
+            return found
 
     def find_credential(self, registry: Origin, repository: str, context: Context) -> Credential | None:
         """Return the credential from the environment or a plugin, or else from the files of docker, podman and oras."""
-        for host in DOCKER_HUB if registry.host in DOCKER_HUB else (registry.host,):
+        for host in _names(registry):
             found = context.credentials(registry._replace(host=host), f"/{repository}")
             if found is not None:
                 break
@@ -72,6 +88,17 @@ class Registries:
             found = self.files(context).lookup(registry_name(registry), repository)
         _log.debug("credential for %s: %s", registry_name(registry), f"from {found.found_in}" if found else "none")
         return found
+
+    def places(self, registry: Origin, repository: str, context: Context) -> tuple[str, ...]:
+        """Return the places in which :meth:`find_credential` looks, with what kept it from using one."""
+        usual = registry._replace(host=_names(registry)[0])
+        variables = (TOKEN_PREFIX + variable_suffix(usual),) if has_variable(usual.host) else ()
+        explained = self.files(context).explain(registry_name(registry), repository)
+        considered = tuple(
+            each.where if each.outcome in ("used", "empty") else f"{each.where} ({each.outcome})"
+            for each in explained.considered
+        )
+        return (*variables, *considered, *explained.files)
 
     def files(self, context: Context) -> DockerCredentials:
         """Return the credential files and helpers, one object for all registries, since it caches them."""
@@ -82,9 +109,9 @@ class Registries:
                 self._files = DockerCredentials(context.environ, warn=partial(_log.warning, "%s"))
             return self._files
 
-    def _scheme(self, registry: str, session: HttpSession) -> str:
+    def _scheme(self, registry: str, session: HttpSession, schemes: dict[str, str]) -> str:
         with self._lock:
-            known = self._schemes.get(registry)
+            known = schemes.get(registry)
         if known is None:
             host, _, port = registry.rpartition(":") if _has_port(registry) else (registry, "", "")
             try:
@@ -92,8 +119,13 @@ class Registries:
             except ConnectionRefusedError:
                 return "http"  # not remembered: a server that starts there later may speak TLS
             with self._lock:
-                self._schemes[registry] = known
+                schemes[registry] = known
         return known
+
+
+def _names(registry: Origin) -> tuple[str, ...]:
+    """Return the names of a registry's host, of which Docker Hub has several."""
+    return DOCKER_HUB if registry.host in DOCKER_HUB else (registry.host,)
 
 
 def registry_name(origin: Origin) -> str:
@@ -111,16 +143,6 @@ def _scheme_of(host: str, port: int | None, session: HttpSession) -> str:
         return "http"
     # For all hosts but loopback, plain http is the user's explicit choice.
     return "https" if not is_loopback(host) or speaks_tls(host, port or 443) else "http"
-
-
-def is_loopback(host: str) -> bool:
-    import ipaddress
-
-    if host == "localhost":
-        return True
-    with suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return False
 
 
 def speaks_tls(host: str, port: int) -> bool:

@@ -23,12 +23,21 @@ from getmodules.errors import (
     AuthenticationError,
     CorruptArchiveError,
     NotFoundError,
+    SentCredential,
     UnsafeContentError,
     UnsupportedContentError,
 )
 from getmodules.net.address_check import address_check_for
-from getmodules.net.credentials import TERRAFORM_TOKEN_PREFIX, TOKEN_PREFIX, authorization_of, variable_suffix
-from getmodules.net.session import checked_target, failed
+from getmodules.net.credentials import (
+    TERRAFORM_TOKEN_PREFIX,
+    TOKEN_PREFIX,
+    authorization_of,
+    has_variable,
+    sent_credential,
+    variable_suffix,
+)
+from getmodules.net.refusals import refused
+from getmodules.net.session import checked_target
 from getmodules.net.terraform_get import HTML_TYPES
 from getmodules.net.wire import shown_host
 from getmodules.util.redact import Secret, printable
@@ -39,6 +48,7 @@ T = TypeVar("T")
 DESCRIPTION_PATH = "/.well-known/terraform.json"
 #: Large, because a registry lists all providers and submodules of each of a module's versions, of which we use none.
 _DOCUMENT_BYTES = 16 << 20
+_HEADER = "--header"
 _JUDGED_HERE = frozenset({401, 403, 404, 410})
 
 
@@ -91,9 +101,11 @@ class RegistryHost:
     def _grant(self) -> Authorization | None:
         given = self._session.settings.headers_for(self.origin)
         headers = {name: value.reveal() for name, value in given.items()}
+        sent = SentCredential(_HEADER) if headers else None
         if self._credential is not None and "authorization" not in (name.lower() for name in headers):
             headers = {"Authorization": authorization_of(self._credential), **headers}
-        return Authorization(origin=self.origin, headers=headers) if headers else None
+            sent = sent_credential(self._credential)
+        return Authorization(origin=self.origin, headers=headers, credential=sent) if headers else None
 
     # ---------------------------------------------------------------------------------------------- services
 
@@ -140,17 +152,21 @@ class RegistryHost:
         return answer
 
     def _refused(self, answer: HttpAnswer, call: Call) -> AuthenticationError:
-        error = failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=call.explain(answer))
-        assert isinstance(error, AuthenticationError)
-        elsewhere, token = origin_of(answer.url) != self.origin, self._credential
-        if elsewhere:
+        said, sent, token = call.explain(answer), call.sent_to(answer.url), self._credential
+        if origin_of(answer.url) != self.origin:
             whose = f"that of {printable(token.found_in)}" if token else "a token for it"
+            error = refused(answer, sent=None, explain=said)
             error.hint = f"{whose} goes to {self.name} alone, which sent us on to {shown_host(answer.url)}"
-        elif token is not None:
-            error.hint = f"{error.hint} (those of {printable(token.found_in)})"
-        else:
-            error.hint = f"{error.hint}: set {self.token_variable}"
-        return error
+            return error
+        advice = f"is it expired? {self.token_variable} brings another" if sent else f"set {self.token_variable}"
+        return refused(answer, sent=sent, explain=said, looked_in=self._places, advice=advice)
+
+    @property
+    def _places(self) -> tuple[str, ...]:
+        """The places of tokens for this host, for people."""
+        terraform = (variable_for(self.name),) if self.origin.scheme == "https" else ()
+        own = (TOKEN_PREFIX + variable_suffix(self.origin),) if has_variable(self.origin.host) else ()
+        return (_HEADER, *terraform, *own)
 
     def too_far_in(self, kind: str, address: str) -> UnsafeContentError:
         return UnsafeContentError(
@@ -229,12 +245,12 @@ _OWN_PORT = ":443"
 
 def token_from(environ: Mapping[str, str], host: str) -> Credential | None:
     """Return the token for ``host``, written as in addresses: in lower case, with its port if that is not 443."""
-    # One host has several spellings, so all variables are read; sorted, so that the same one is always found.
-    for name in sorted(environ):
-        if name.startswith(TERRAFORM_TOKEN_PREFIX) and _host_of(name.removeprefix(TERRAFORM_TOKEN_PREFIX)) == host:
-            secret = environ[name].rstrip("\r\n")
-            if secret:
-                return Credential(secret=Secret(secret), found_in=name)
+    # One host has several spellings, so all variables are read; sorted, so that the same one is always found. Those in
+    # lower case come first: that is how a host is written.
+    written = (name.removeprefix(TERRAFORM_TOKEN_PREFIX) for name in environ if name.startswith(TERRAFORM_TOKEN_PREFIX))
+    for suffix in sorted(written, key=lambda suffix: (suffix != suffix.lower(), suffix)):
+        if _host_of(suffix) == host and (secret := environ[TERRAFORM_TOKEN_PREFIX + suffix].rstrip("\r\n")):
+            return Credential(secret=Secret(secret), found_in=TERRAFORM_TOKEN_PREFIX + suffix)
     return None
 
 

@@ -55,7 +55,8 @@ def test_what_json_has(registry: Registry, tmp_path: Path) -> None:
 def test_a_refused_login_ends_with_4(registry: Registry, tmp_path: Path) -> None:
     result = login(tmp_path, registry.host, "-u", "ada", "--password-stdin", stdin="wrong-passw0rd\n")
     assert (result.code, result.out) == (4, "")
-    assert "hint: the credentials were refused; nothing was stored\n" in result.err
+    assert "hint: the credentials were refused: are the user name and the password right?" in result.err
+    assert "; nothing was stored\n" in result.err
     assert result.err.endswith("code: authentication\n")
     assert "wrong-passw0rd" not in result.err
     assert not kept(tmp_path)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from getmodules.api.ports import Origin
-from getmodules.net.credentials import from_environment, variable_suffix
+from getmodules.api.ports import Credential, Origin
+from getmodules.net.credentials import from_environment, sent_credential, variable_suffix
 from getmodules.util.redact import Secret
 
 
@@ -58,3 +58,35 @@ def test_the_line_end_after_a_token_is_no_part_of_it(end: str) -> None:
 
 def test_an_empty_token_is_none() -> None:
     assert from_environment({"GETMODULES_TOKEN_h": ""}, Origin("https", "h", 443)) is None
+
+
+def test_upper_case_is_found_and_the_exact_spelling_wins() -> None:
+    origin = Origin("https", "my-registry.example", 5000)
+    exact, upper = "GETMODULES_TOKEN_my__registry_example_5000", "GETMODULES_TOKEN_MY__REGISTRY_EXAMPLE_5000"
+    user = {"GETMODULES_USERNAME_MY__REGISTRY_EXAMPLE_5000": "ada"}
+    found = from_environment({upper: "one", **user}, origin)
+    assert found is not None
+    assert (found.secret, found.username, found.found_in) == (Secret("one"), "ada", upper)
+    found = from_environment(
+        {upper: "one", exact: "two", **user, "GETMODULES_USERNAME_my__registry_example_5000": "bob"}, origin
+    )
+    assert found is not None
+    assert (found.secret, found.username, found.found_in) == (Secret("two"), "bob", exact)
+    assert from_environment({"GETMODULES_TOKEN_My__registry_example_5000": "one"}, origin) is None
+
+
+@pytest.mark.parametrize(
+    ("username", "password", "shown"),
+    [
+        ("ada", "p4ss", "ada"),
+        ("t0ken", "", "****"),
+        ("t0ken", "x-oauth-basic", "****"),
+        ("ghp_abc", "x", "****"),
+        ("gldt-abc", "x", "****"),
+        ("x-p4ss-x", "p4ss", "****"),
+        ("a" * 65, "p4ss", "****"),
+    ],
+)
+def test_a_user_name_is_shown_unless_it_may_be_a_secret(username: str, password: str, shown: str) -> None:
+    found = sent_credential(Credential(secret=Secret(password), username=username, found_in="F"))
+    assert found == ("F", shown)

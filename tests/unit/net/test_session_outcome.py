@@ -17,6 +17,7 @@ from getmodules.errors import (
     NetworkError,
     NotFoundError,
     RateLimitedError,
+    SentCredential,
 )
 from getmodules.net.session import TRANSIENT, failed, http_date, retry_after
 from getmodules.net.settings import NetSettings
@@ -36,7 +37,7 @@ def answered(status: str, body: bytes = b"", **headers: str) -> Iterator[WireAns
 
 
 @pytest.mark.parametrize(
-    ("status", "had_credentials", "kind", "code", "hint"),
+    ("status", "sent", "kind", "code", "hint"),
     [
         pytest.param("401 No", True, AuthenticationError, "authentication", "refused", id="401 with credentials"),
         pytest.param("401 No", False, AuthenticationError, "authentication", "none were found", id="401 without"),
@@ -52,20 +53,19 @@ def answered(status: str, body: bytes = b"", **headers: str) -> Iterator[WireAns
         pytest.param("418 No", False, NetworkError, "network", None, id="418: nobody knows what would help"),
     ],
 )
-def test_the_error_of_a_status(
-    status: str, had_credentials: bool, kind: type[FetchError], code: str, hint: str | None
-) -> None:
+def test_the_error_of_a_status(status: str, sent: bool, kind: type[FetchError], code: str, hint: str | None) -> None:
     with answered(status) as answer:
-        error = failed(answer, had_credentials=had_credentials, explain="what it said")
+        error = failed(answer, sent=SentCredential("F", "ada") if sent else None, explain="what it said")
         host = answer.url.split("/")[2]
     assert (type(error), error.code) == (kind, code)
-    assert error.message == f"{host} answered {status.split(maxsplit=1)[0]}: what it said"
+    to = " to the credential of F (user name ada)" if sent else ""
+    assert error.message == f"{host} answered {status.split(maxsplit=1)[0]}{to}: what it said"
     assert error.hint is None if hint is None else hint in str(error.hint)
 
 
 def test_an_error_without_an_explanation_ends_with_its_status() -> None:
     with answered("404 No") as answer:
-        assert failed(answer, had_credentials=False).message.endswith("answered 404")
+        assert failed(answer).message.endswith("answered 404")
 
 
 def test_only_what_may_pass_is_transient() -> None:

@@ -10,6 +10,7 @@ import responses
 from getmodules.api import Blob, Credential, HttpAnswer, HttpSession, Secret
 from getmodules.errors import AddressError, AuthenticationError, LimitExceededError, NetworkError, UnsafeContentError
 from getmodules.net.session import Session
+from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.net.wire import Wire
 from tests.support.contexts import QUICK, a_context
 from tests.support.refusals import refusal
@@ -115,3 +116,20 @@ def test_headers_that_would_travel_or_frame_the_request_are_refused(session: Htt
 def test_a_body_that_is_not_bytes_is_refused(session: HttpSession) -> None:
     with pytest.raises(TypeError, match="body is str, not bytes"):
         session.request("POST", URL, a_context(), body="text")  # type: ignore[arg-type]
+
+
+def test_a_credential_goes_nowhere_without_tls_by_a_manifests_word(server: responses.RequestsMock) -> None:
+    network = ClientNetwork(NetSettings(credentials_in_clear=frozenset({"mine.example"})))
+    session = network.session()
+    ask = session.request
+    error = refusal(
+        AuthenticationError, "authentication", ask, "GET", "http://h.example:81/", a_context(), credential=TOKEN
+    )
+    assert "--plain-http h.example:81" in str(error.hint)
+    assert "s3cret-t0ken" not in f"{error.message} {error.hint}"
+    assert len(server.calls) == 0
+    server.get("http://mine.example/", body=b"x")
+    server.get("http://h.example/", body=b"x")
+    ask("GET", "http://mine.example/", a_context(), credential=TOKEN).close()
+    ask("GET", "http://h.example/", a_context()).close()
+    network.close()

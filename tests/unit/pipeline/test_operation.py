@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
-from getmodules import Client, Credential, InstallError, Origin, PackageAddress, hookimpl
+from getmodules import AuthenticationError, Client, Credential, InstallError, Origin, PackageAddress, hookimpl
 from getmodules.api.model import Gate, Members
+from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.pipeline.install import SMALL_BYTES, alone_with
 from getmodules.pipeline.operation import Operation
 from getmodules.pipeline.receive import Package
 from getmodules.util.redact import Secret
+from getmodules.util.values import replace
 from tests.support.fakes import FakePlugin, FakeVerifier
+from tests.support.refusals import refusal
 
 ORIGIN = Origin("https", "h.example", 443)
 PACKAGE = PackageAddress(getter="https", url="https://h.example/p.zip")
@@ -59,6 +62,20 @@ def test_a_plugin_is_asked_where_the_environment_has_none(tmp_path: Path) -> Non
     assert found is not None
     assert found.secret == Secret("of a plugin")
     assert plugin.asked == [ORIGIN]
+
+
+@pytest.mark.parametrize("by", ["plugin", "environment"])
+def test_nobody_is_handed_a_credential_for_a_host_without_tls_by_a_manifests_word(by: str, tmp_path: Path) -> None:
+    network = ClientNetwork(NetSettings(credentials_in_clear=frozenset()))
+    environ = {"GETMODULES_TOKEN_h_example": "t0ken"} if by == "environment" else {}
+    operation = replace(_operation(_Credentials(), **environ), network=network)
+    with operation.package(PACKAGE, lambda name: tmp_path / name, cached=False) as run:
+        ask = run.context.credentials
+        error = refusal(AuthenticationError, "authentication", ask, Origin("http", "h.example", 80), "/")
+        assert error.looked_in == (("GETMODULES_TOKEN_h_example",) if by == "environment" else ("here",))
+        assert "--plain-http h.example" in str(error.hint)
+        assert ask(Origin("http", "localhost", 80), "/") is not None, "the plugin has one for all hosts"
+        assert ask(ORIGIN, "/") is not None
 
 
 def _is_held(operation: Operation) -> bool:

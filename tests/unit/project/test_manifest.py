@@ -37,7 +37,7 @@ source = "./net"
 
 [hosts."registry.acme.example:5000"]
 plain_http = true
-token_variable = "GETMODULES_ACME_TOKEN"
+token_variable = "GETMODULES_ACME_TOKEN_registry_acme_example_5000"
 
 [mirrors]
 "oci://ghcr.io" = "oci://mirror.acme.example/ghcr"
@@ -59,7 +59,7 @@ def test_all_that_a_manifest_may_say() -> None:
     assert manifest.registry == "registry.acme.example"
     (host,) = manifest.host_settings.hosts
     assert (host.name, host.plain_http) == ("registry.acme.example:5000", True)
-    assert host.token_variable == "GETMODULES_ACME_TOKEN"
+    assert host.token_variable == "GETMODULES_ACME_TOKEN_registry_acme_example_5000"
     assert manifest.host_settings.mirrors == {"oci://ghcr.io": "oci://mirror.acme.example/ghcr"}
 
 

@@ -26,6 +26,7 @@ def test_nothing_of_the_callers_git_gets_through() -> None:
 
 def test_no_token_of_ours_gets_through() -> None:
     ours = {"GETMODULES_TOKEN_ghcr_io": "s3cr3t", "GETMODULES_USERNAME_ghcr_io": "ada-s3cr3t", "TF_TOKEN_h": "s3cr3t"}
+    ours |= {"GETMODULES_ACME_2_TOKEN_ghcr_io": "s3cr3t", "GETMODULES_TOKEN_GHCR_IO": "s3cr3t"}
     found = environment(ours | KEPT, Path("/store"))
     assert not [name for name, value in found.items() if "s3cr3t" in value]
     given = environment(ours, Path("/store"), more={"GETMODULES_GIT_PASSWORD": "for this remote"})

@@ -61,7 +61,8 @@ def test_the_order_in_which_credentials_count(home: Path) -> None:
     ]
     for found, name, value, found_in in rows:
         assert dict(found.authorization.headers) == {name: value}
-        assert found.found_in == found_in
+        assert found.authorization.credential is not None
+        assert found.authorization.credential.found_in == found_in
         assert not found.authorization.anonymous
         assert value not in repr(found)
 

@@ -160,7 +160,9 @@ def test_a_login_is_proved_and_kept(registry: Registry, home: Path) -> None:
 @pytest.mark.parametrize(("user", "password"), [("ada", "wrong-passw0rd"), ("nobody", PASSWORD)])
 def test_a_refused_login_is_not_kept(registry: Registry, home: Path, user: str, password: str) -> None:
     error = refusal(AuthenticationError, "authentication", log_in, registry.host, user, Secret(password), home)
-    assert error.hint == "the credentials were refused; nothing was stored"
+    assert "are the user name and the password right?" in str(error.hint)
+    assert str(error.hint).endswith("; nothing was stored")
+    assert error.credential == ("this login", user)
     assert error.address == registry.host
     assert password not in words_of(error)
     assert files_in(home) == []

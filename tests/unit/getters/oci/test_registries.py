@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gc
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,7 +15,8 @@ from getmodules.addresses.coverage import api_location
 from getmodules.api.ports import Context, Credential, Origin
 from getmodules.getters.oci import registries as registries_module
 from getmodules.getters.oci.client import RegistryClient
-from getmodules.getters.oci.registries import Registries, is_loopback, registry_name, speaks_tls
+from getmodules.getters.oci.registries import Registries, registry_name, speaks_tls
+from getmodules.net.address_check import is_loopback
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.testing import Registry
 from getmodules.util.redact import Secret
@@ -48,6 +50,22 @@ def api(registries: Registries, registry: str, network: ClientNetwork) -> str:
     client: Any = registries(registry, "acme/vpc", a_context(network=network))
     assert isinstance(client, RegistryClient)
     return f"{client.prefix}://{client.hostname}"
+
+
+def test_what_a_project_says_of_a_host_is_not_remembered_for_others(network: ClientNetwork) -> None:
+    registries = Registries()
+    others = ClientNetwork(NetSettings(tries=1))
+    assert api(registries, "plain.example", network) == "http://plain.example"
+    assert api(registries, "plain.example", others) == "https://plain.example"
+    others.close()
+
+
+def test_sessions_that_are_gone_are_forgotten() -> None:
+    registries = Registries()
+    for _ in range(3):
+        api(registries, "h.example", ClientNetwork(NetSettings(tries=1)))
+    gc.collect()
+    assert len(registries._sessions) == 0
 
 
 # ---------------------------------------------------------------------------------------------------- names

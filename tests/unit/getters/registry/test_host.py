@@ -12,7 +12,7 @@ import pytest
 
 from getmodules.api.ports import Context, Credential, NoNetwork, Origin
 from getmodules.errors import AuthenticationError, CorruptArchiveError, NotFoundError, OfflineError
-from getmodules.getters.registry.host import RegistryHost
+from getmodules.getters.registry.host import RegistryHost, token_from
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.util.redact import Secret
 from tests.support.certificates import Authority
@@ -144,7 +144,9 @@ def test_a_refusal_names_where_the_token_was_found(registry: ModuleRegistry, tmp
     with talking_to(registry, tmp_path, credentials=_credential()) as context:
         host = RegistryHost(registry.host, context)
         error = refusal(AuthenticationError, "authentication", host.service, NAME)
-    assert error.hint == "the credentials were refused (those of a plugin)"
+    assert "to the credential of a plugin" in error.message
+    assert str(error.hint).startswith("the credentials were refused: is it expired? GETMODULES_TOKEN_")
+    assert error.as_json()["credential"] == {"found_in": "a plugin", "username": None}
 
 
 def test_the_variable_for_a_token_is_one_that_a_shell_can_set(tmp_path: Path) -> None:
@@ -175,3 +177,13 @@ def test_a_broken_document_is_the_registrys_fault(registry: ModuleRegistry, tmp_
         assert refusal(CorruptArchiveError, "corrupt-archive", host.service, NAME).hint == (
             "the registry itself is at fault"
         )
+
+
+def test_of_several_spellings_the_one_in_lower_case_wins() -> None:
+    upper, lower = "TF_TOKEN_MY__REGISTRY_EXAMPLE", "TF_TOKEN_my__registry_example"
+    found = token_from({upper: "one", lower: "two"}, "my-registry.example")
+    assert found is not None
+    assert found.found_in == lower
+    found = token_from({upper: "one"}, "my-registry.example")
+    assert found is not None
+    assert found.found_in == upper
