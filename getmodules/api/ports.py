@@ -191,6 +191,8 @@ class Context:
     check_address: Callable[[str], None] | None = None
     #: The URL that was asked for in the first place, before servers sent us on.
     home: str = ""
+    #: How we came to the host, for messages, as in ``where registry.example sent us``; empty if somebody typed it.
+    way: str = ""
 
     def checkpoint(self) -> None:
         """Raise where the operation was cancelled or its time is over; called between pieces of work."""

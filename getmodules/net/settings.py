@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import ssl
 import threading
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from getmodules.addresses.mirrors import Mirrors
@@ -21,8 +22,8 @@ from getmodules.api.http import DEFAULT_PORTS
 from getmodules.api.ports import Origin
 from getmodules.errors import ConfigError
 from getmodules.net.proxies import usable
-from getmodules.util.redact import Secret, printable
-from getmodules.util.values import field, valueclass
+from getmodules.util.redact import Secret, printable, quoted
+from getmodules.util.values import field, replace, valueclass
 
 if TYPE_CHECKING:
     from getmodules.net.session import Session
@@ -33,12 +34,29 @@ if TYPE_CHECKING:
 CA_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
+TIMEOUT_VARIABLE = "GETMODULES_TIMEOUT"
+RETRIES_VARIABLE = "GETMODULES_RETRIES"
+#: Far more than anybody waits for, and less than operating systems take for a time.
+_MOST_SECONDS = 1_000_000
+_MOST_RETRIES = 1_000
+_SECONDS = re.compile(r"\d{1,7}(?:\.\d{0,9})?|\.\d{1,9}", re.ASCII)
+_COUNT = re.compile(r"\d{1,4}", re.ASCII)
+
+
 def _nothing() -> Mapping[str, str]:
     return MappingProxyType({})
 
 
 def _no_headers() -> Mapping[str, Mapping[str, Secret]]:
     return MappingProxyType({})
+
+
+class _LeftOutSeconds(float):
+    """A default that is the environment's to change; a number that somebody gave is not of this class."""
+
+
+class _LeftOutCount(int):
+    """The same of a whole number."""
 
 
 @valueclass
@@ -56,15 +74,21 @@ class NetSettings:
     proxies: Mapping[str, str] = field(default_factory=_nothing, repr=False)
     no_proxy: tuple[str, ...] = ()
     mirrors: Mirrors = field(default_factory=Mirrors)
+    #: How many seconds a server may send nothing, and how many it may take for its headers. Left out, it is what
+    #: ``GETMODULES_TIMEOUT`` says in the client's environment.
+    timeout: float = field(default=_LeftOutSeconds(30.0))
+    #: How often a failed request is sent again; 0 is once only. Left out, it is what ``GETMODULES_RETRIES`` says.
+    retries: int = field(default=_LeftOutCount(3))
+    #: How many seconds connecting takes at most: the name, the connection and TLS; less where ``timeout`` is less.
     connect_seconds: float = 10.0
-    #: How long a server may say nothing, and how long it may take for its headers.
-    silence_seconds: float = 60.0
-    #: A body must bring this many bytes in each window of this many seconds.
+    #: A body must bring this many bytes in each window of this many seconds. Where ``timeout`` is longer, so is the
+    #: window, at the same rate.
     rate_window_seconds: float = 30.0
     rate_window_bytes: int = 30 * 1024
-    tries: int = 4
-    #: The first pause before a retry; each next one is twice as long.
+    #: The first pause before a retry; each next one is twice as long, up to the longest.
     backoff_seconds: float = 0.25
+    longest_backoff_seconds: float = 10.0
+    #: A server that asks for a longer pause (``Retry-After``) is not waited for.
     longest_wait_seconds: float = 60.0
 
     @classmethod
@@ -74,7 +98,29 @@ class NetSettings:
             proxies=_proxies(environ),
             no_proxy=_words(environ.get("no_proxy") or environ.get("NO_PROXY") or ""),
             mirrors=Mirrors.from_environment(environ),
-        )
+        ).completed(environ)
+
+    def completed(self, environ: Mapping[str, str]) -> NetSettings:
+        """Return these settings, checked; ``environ`` has a say in the timeout and the retries that were left out."""
+        timeout, retries = self.timeout, self.retries
+        if isinstance(timeout, _LeftOutSeconds) and (text := environ.get(TIMEOUT_VARIABLE)):
+            timeout = timeout_from(text, TIMEOUT_VARIABLE)
+        if isinstance(retries, _LeftOutCount) and (text := environ.get(RETRIES_VARIABLE)):
+            retries = retries_from(text, RETRIES_VARIABLE)
+        _check_timeout(timeout)
+        _check_retries(retries)
+        return replace(self, timeout=timeout, retries=retries)
+
+    @property
+    def connecting(self) -> float:
+        """The seconds that connecting may take."""
+        return min(self.connect_seconds, self.timeout)
+
+    @property
+    def rate_window(self) -> tuple[float, float]:
+        """The seconds of the window in which a body's rate is judged, and the bytes that it must bring."""
+        seconds = max(self.rate_window_seconds, self.timeout)
+        return seconds, self.rate_window_bytes * seconds / self.rate_window_seconds
 
     def ca_for(self, host: str, port: int) -> str | None:
         return _of_host(self.ca_files, host, port) or self.ca_file
@@ -161,6 +207,50 @@ def _matches(entry: str, host: str, port: int) -> bool:
     except ValueError:
         name = entry.lstrip("*").lstrip(".")
         return bool(name) and (host == name or host.endswith(f".{name}"))
+
+
+# ------------------------------------------------------------------------------------------- timeout and retries
+
+
+def timeout_from(text: str, where: str) -> float:
+    """Return the timeout that is written ``where``: in an option or a variable, which the error names."""
+    if not _SECONDS.fullmatch(text):
+        raise _no_timeout(where, quoted(text))
+    _check_timeout(float(text), where)
+    return float(text)
+
+
+def retries_from(text: str, where: str) -> int:
+    """Return the number of retries that is written ``where``."""
+    if not _COUNT.fullmatch(text):
+        raise _no_retries(where, quoted(text))
+    _check_retries(int(text), where)
+    return int(text)
+
+
+def _check_timeout(seconds: Any, where: str = "timeout") -> None:
+    # A bool is an int to Python.
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= _MOST_SECONDS:
+        raise _no_timeout(where, repr(seconds))
+
+
+def _check_retries(count: Any, where: str = "retries") -> None:
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= _MOST_RETRIES:
+        raise _no_retries(where, repr(count))
+
+
+def _no_timeout(where: str, shown: str) -> ConfigError:
+    return ConfigError(
+        f"{where} {printable(shown, 100)} is not a number of seconds above 0",
+        hint=f"as in 30 or 2.5; {_MOST_SECONDS:,} is the most",
+    )
+
+
+def _no_retries(where: str, shown: str) -> ConfigError:
+    return ConfigError(
+        f"{where} {printable(shown, 100)} is not a whole number of at least 0",
+        hint=f"0 sends each request once only; {_MOST_RETRIES:,} is the most",
+    )
 
 
 class ClientNetwork:

@@ -16,6 +16,7 @@ from getmodules.addresses.url import check_url
 from getmodules.api.model import Demand, Elsewhere, Pin, Shape
 from getmodules.api.ports import Context, Phase
 from getmodules.errors import AddressError, FetchError, GetModulesError, UnsafeContentError
+from getmodules.net.route import sent_by
 from getmodules.pipeline.detect import detect_elsewhere, is_local
 from getmodules.plugins.catalog import Catalog
 from getmodules.plugins.getter_adapter import GetterAdapter
@@ -47,6 +48,8 @@ class Location:
     check_address: Callable[[str], None] | None = None
     #: The URL that was asked for in the first place; empty as long as it is this one.
     home: str = ""
+    #: How we came here, for messages: ``where registry.example sent us``.
+    way: str = ""
 
     @property
     def getter(self) -> GetterAdapter:
@@ -85,7 +88,7 @@ class Location:
     def context(self, context: Context, **more: Any) -> Context:
         """Return the context that the getter of this location is called with."""
         home = self.home or self.package.url
-        return replace(context, shape=self.shape, check_address=self.check_address, home=home, **more)
+        return replace(context, shape=self.shape, check_address=self.check_address, home=home, way=self.way, **more)
 
     def pinned(self, pin: Pin) -> PackageAddress:
         """Return the pin's package with the core's arguments back on, since they shape what is installed."""
@@ -126,6 +129,7 @@ class Location:
             more_checksums=(*self.more_checksums, theirs.only("checksum")) if conflict else self.more_checksums,
             check_address=elsewhere.check_address or self.check_address,
             home=self.home or self.package.url,
+            way=sent_by(self.package.url),
         )
 
 

@@ -15,13 +15,13 @@ TRIES = 3
 REDIRECTS = 11
 #: Waits that are long enough for the busiest machine, where the fault is not about waiting.
 PATIENT = NetSettings(
-    connect_seconds=20, silence_seconds=20, rate_window_seconds=20, rate_window_bytes=1000, backoff_seconds=0.01,
+    connect_seconds=20, timeout=20, rate_window_seconds=20, rate_window_bytes=1000, backoff_seconds=0.01,
     tries=TRIES,
 )  # fmt: skip
 #: Where it is, nobody waits long: what hangs is to be ended by these, twice.
 HASTY = NetSettings(
-    connect_seconds=0.5, silence_seconds=0.5, rate_window_seconds=0.7, rate_window_bytes=1000, backoff_seconds=0.01,
-    tries=2,
+    connect_seconds=0.5, timeout=0.5, rate_window_seconds=0.7, rate_window_bytes=1000, backoff_seconds=0.01,
+    retries=1,
 )  # fmt: skip
 DOWNLOAD_BYTES = 1 << 20
 DAY = 86_400

@@ -124,7 +124,7 @@ def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]
     settings: list[tuple[str, str]] = [*found.settings, *remote_url_settings(remote)]
     if remote.scheme != _LOCAL:
         network = context.network.settings
-        silence = network.silence_seconds
+        silence = network.timeout
         if we_follow_redirects(remote, context):
             settings.append(("http.followRedirects", "false"))
         if remote.is_web:

@@ -21,6 +21,7 @@ from getmodules.api.ports import Context, Credential, Origin
 from getmodules.errors import AddressError, AuthenticationError
 from getmodules.net.address_check import address_check_for
 from getmodules.net.credentials import basic, fits_header, token_of
+from getmodules.net.route import sent_by_origin
 from getmodules.net.wire import SMALL_BODY_BYTES
 from getmodules.util.redact import Secret, printable, redact
 from getmodules.util.strict_json import StrictJsonError, array_of, loads, mapping, optional, required, size, string
@@ -156,7 +157,15 @@ class Tokens:
         realm = received.challenge.parameters.get("realm", "")
         check_address = check_realm(realm, registry, received.address, received.mask)
         call = _token_call(realm, received.challenge.parameters.get("service"), scopes, credential)
-        call = replace(call, replayable=True, check_address=check_address, read=SMALL_BODY_BYTES, explain=explain_error)
+        elsewhere = origin_of(realm) != registry
+        call = replace(
+            call,
+            replayable=True,
+            check_address=check_address,
+            read=SMALL_BODY_BYTES,
+            explain=explain_error,
+            way=sent_by_origin(registry) if elsewhere else None,
+        )
         asked = time.monotonic()
         return _read_token(self._session.send(call, context), asked)
 

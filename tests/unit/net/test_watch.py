@@ -15,7 +15,7 @@ from getmodules.net.watch import Guardian, Watch
 from tests.support.contexts import a_context
 from tests.support.waiting import wait_until
 
-SETTINGS = NetSettings(connect_seconds=1, silence_seconds=2, rate_window_seconds=10, rate_window_bytes=1000)
+SETTINGS = NetSettings(connect_seconds=1, timeout=2, rate_window_seconds=10, rate_window_bytes=1000)
 
 
 class Clock:

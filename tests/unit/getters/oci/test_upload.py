@@ -34,7 +34,7 @@ pytest_plugins = ["getmodules.testing.fixtures"]
 
 DATA = bytes(range(256)) * 400
 DIGEST = Digest("sha256", hashlib.sha256(DATA).hexdigest())
-SETTINGS = NetSettings(backoff_seconds=0.01, tries=4)
+SETTINGS = NetSettings(backoff_seconds=0.01, retries=3)
 
 
 def client_of(url: str, credential: Credential | None = None, *, settings: NetSettings = SETTINGS) -> RegistryClient:
