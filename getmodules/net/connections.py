@@ -209,7 +209,7 @@ def _pool_classes(local: threading.local) -> dict[str, Any]:
             local.watch.at(Step.HANDSHAKE)
 
         def _connected(self) -> None:
-            """Report that the request goes out; from here on the server's silence counts, also while it takes a body."""
+            """Report that the request goes out: from here on the server's silence counts, also as it takes a body."""
             local.watch.connected()
             self.sock.settimeout(local.watch.timeout)  # type: ignore[attr-defined]
 

@@ -38,8 +38,11 @@ _UNSENDABLE = (
 )
 
 
-def failure(error: BaseException, mask: Callable[[str], str] = str) -> FetchError:
-    """Return the error for a request that failed. ``mask`` is for the server's words, which may be our own secrets."""
+def failure(error: BaseException, mask: Callable[[str], str] = str, seconds: float | None = None) -> FetchError:
+    """Return the error for a request that failed. ``mask`` is for the server's words, which may be our own secrets.
+
+    ``seconds`` is how long one wait for the server may take.
+    """
     chain = tuple(_chain(error))
     unknown = next((each for each in chain if isinstance(each, socket.gaierror)), None)
     by_proxy = any(isinstance(each, urllib3.exceptions.ProxyError) for each in chain)
@@ -59,15 +62,15 @@ def failure(error: BaseException, mask: Callable[[str], str] = str) -> FetchErro
             return _untrusted(each, "the proxy" if by_proxy else "the server")
     timed_out = isinstance(error, (requests.Timeout, urllib3.exceptions.TimeoutError))
     if timed_out or any(isinstance(each, TimeoutError) for each in chain):
-        return timeout("nothing came for too long", OPTION_HINT)
+        return timeout(f"nothing came for {seconds:g} seconds" if seconds else "nothing came in time", OPTION_HINT)
     return _not_http(chain) or _failed(chain, _lower(printable(redact(mask(_innermost(error))), 300)), by_proxy)
 
 
-def broken_body(error: BaseException, mask: Callable[[str], str] = str) -> FetchError:
+def broken_body(error: BaseException, mask: Callable[[str], str] = str, seconds: float | None = None) -> FetchError:
     """Return the error for a body that failed: the address and the network were right a moment ago."""
     if any(isinstance(each, _ENDS) for each in _chain(error)):
         return NetworkError("the connection ended in the middle of the body", hint=TRY_AGAIN)
-    return failure(error, mask)
+    return failure(error, mask, seconds)
 
 
 def _untrusted(error: ssl.SSLCertVerificationError, whose: str) -> NetworkError:
@@ -141,7 +144,7 @@ def _no_tunnel(status: str) -> FetchError:
 
 def _lower(text: str) -> str:
     """Return the words of an operating system as the end of a sentence."""
-    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
+    return text[:1].lower() + text[1:] if text.partition(" ")[0][1:].islower() else text
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -187,7 +187,8 @@ class Watch:
             window, least = settings.rate_window
             if waited >= window:
                 if self._received < least:
-                    return self.located(timeout(f"only {self._received:,} bytes came in {waited:.0f} seconds"))
+                    said = f"only {self._received:,} bytes came in {waited:.0f} seconds"
+                    return self.located(timeout(said if self._received else f"nothing came for {waited:.0f} seconds"))
                 self._begin_window()
         return None
 

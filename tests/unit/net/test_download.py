@@ -79,8 +79,8 @@ def download(answer: Answer, *, immutable: bool = False) -> bytes:
         wire = Wire(QUICK)
         session = Session(wire)
 
-        def send(headers: Mapping[str, str]) -> object:
-            return session.send(Call(method="GET", url=f"{server.url}/x", headers=headers), a_context())
+        def send(headers: Mapping[str, str], retries: int | None) -> object:
+            return session.send(Call(method="GET", url=f"{server.url}/x", headers=headers, retries=retries), a_context())
 
         try:
             return b"".join(Download(send, session, a_context(), immutable=immutable))  # type: ignore[arg-type]
