@@ -19,6 +19,8 @@ from getmodules.util.redact import Secret, masked, secrets_in_header
 from getmodules.util.values import field, valueclass
 
 DEFAULT_PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
+#: Statuses that are worth another try: the server, or something on the way, blames itself, or says not now.
+TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 _REPLAYABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 _SHOWN_BODY_BYTES = 8_192
 

@@ -157,7 +157,7 @@ class Download:
             if tail:
                 yield tail
         if skip:
-            raise _changed()
+            raise _changed(retryable=True)  # or it was the line
 
 
 class _Beginning:
@@ -175,9 +175,9 @@ class _Beginning:
             self.sum = zlib.crc32(head, self.sum)
 
 
-def _changed() -> NetworkError:
+def _changed(*, retryable: bool = False) -> NetworkError:
     # What was passed on already cannot be taken back, so it is not asked for again.
-    return NetworkError("the body changed while it was being downloaded", hint="try again", retryable=False)
+    return NetworkError("the body changed while it was being downloaded", hint="try again", retryable=retryable)
 
 
 def strong_validator(answer: HttpAnswer) -> tuple[str, str] | None:

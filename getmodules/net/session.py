@@ -15,7 +15,7 @@ from functools import partial
 from urllib.parse import urljoin, urlsplit
 
 from getmodules.addresses.url import check_url
-from getmodules.api.http import DEFAULT_PORTS, Authorization, Call, HttpAnswer, origin_of
+from getmodules.api.http import DEFAULT_PORTS, TRANSIENT, Authorization, Call, HttpAnswer, origin_of
 from getmodules.api.ports import Context, Credential
 from getmodules.errors import (
     AddressError,
@@ -31,8 +31,6 @@ from getmodules.net.credentials import authorization_of
 from getmodules.net.route import sent_by
 from getmodules.net.wire import Wire, WireAnswer, shown_host, shown_place
 
-#: Statuses that are worth another try: the server, or something on the way, blames itself, or says not now.
-TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 MAX_REDIRECTS = 10
 #: They would travel with a redirect, or frame the request anew.
 _NOT_A_PLUGINS = frozenset(

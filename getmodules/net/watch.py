@@ -102,11 +102,7 @@ class Watch:
 
     def tell_silence(self) -> None:
         """Tell the user that the server is silent; once for each server in an operation."""
-        server, seconds = self._route.server, self.note_seconds
-        self._context.once(
-            ("silent server", server),
-            lambda: self._context.notice(silence_note(server, seconds, self._settings.timeout)),
-        )
+        tell_silence(self._context, self._route.server, self.note_seconds, self.timeout)
 
     def attach(self, connection: socket.socket | None) -> None:
         """Watch ``connection``, a descriptor of the watch's own.
@@ -202,9 +198,10 @@ def timeout(what: str, hint: str = "the server, or the way to it, is overloaded:
     return NetworkError(what, part="timeout", hint=hint)
 
 
-def silence_note(server: str, seconds: float, limit: float) -> str:
-    """Return the words of a note about a silent server."""
-    return f"{server} has sent nothing for {seconds:g} seconds; after {limit:g} it counts as failed (--timeout)"
+def tell_silence(context: Context, server: str, seconds: float, limit: float) -> None:
+    """Tell the user that ``server`` is silent; once for each server in an operation."""
+    note = f"{server} has sent nothing for {seconds:g} seconds; after {limit:g} it counts as failed (--timeout)"
+    context.once(("silent server", server), lambda: context.notice(note))
 
 
 class Guardian:

@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
-from getmodules.api.http import HttpAnswer, HttpSession, SizedBody
+from getmodules.api.http import TRANSIENT, HttpAnswer, HttpSession, SizedBody
 from getmodules.api.ports import Context
 from getmodules.errors import DigestMismatchError, FetchError, NetworkError
-from getmodules.net.session import TRANSIENT, checked_target
+from getmodules.net.session import checked_target
 from getmodules.util.digest import Digest
 from getmodules.util.values import valueclass
 

@@ -76,7 +76,7 @@ def resolving_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
     def found(host: str, port: int, **_: Any) -> list[Any]:
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
 
-    monkeypatch.setattr("getmodules.net.connections.socket.getaddrinfo", found)
+    monkeypatch.setattr("getmodules.net.connecting.socket.getaddrinfo", found)
 
 
 def test_the_next_address_is_tried_and_checked_too(monkeypatch: pytest.MonkeyPatch) -> None:
