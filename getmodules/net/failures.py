@@ -24,6 +24,7 @@ _FOR_ANOTHER_HOST = (62, 64)
 #: The alerts of a server that got no client certificate, or not the right one.
 _REFUSES_US = re.compile(r"ALERT_(?:.*CERTIFICATE|UNKNOWN_CA)")
 _NO_SUCH_NAME = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
+_LATE = "nothing came in time"
 _PROXY_HINT = "is the proxy right that https_proxy, http_proxy or all_proxy names?"
 #: Errors for a body that is cut off.
 _ENDS = (IncompleteRead, ConnectionError, ssl.SSLEOFError)
@@ -38,10 +39,10 @@ _UNSENDABLE = (
 )
 
 
-def failure(error: BaseException, mask: Callable[[str], str] = str, seconds: float | None = None) -> FetchError:
+def failure(error: BaseException, mask: Callable[[str], str] = str, late: str = _LATE) -> FetchError:
     """Return the error for a request that failed. ``mask`` is for the server's words, which may be our own secrets.
 
-    ``seconds`` is how long one wait for the server may take.
+    ``late`` says what did not come in time, where that is the failure.
     """
     chain = tuple(_chain(error))
     unknown = next((each for each in chain if isinstance(each, socket.gaierror)), None)
@@ -62,15 +63,15 @@ def failure(error: BaseException, mask: Callable[[str], str] = str, seconds: flo
             return _untrusted(each, "the proxy" if by_proxy else "the server")
     timed_out = isinstance(error, (requests.Timeout, urllib3.exceptions.TimeoutError))
     if timed_out or any(isinstance(each, TimeoutError) for each in chain):
-        return timeout(f"nothing came for {seconds:g} seconds" if seconds else "nothing came in time", OPTION_HINT)
+        return timeout(late, OPTION_HINT)
     return _not_http(chain) or _failed(chain, _lower(printable(redact(mask(_innermost(error))), 300)), by_proxy)
 
 
-def broken_body(error: BaseException, mask: Callable[[str], str] = str, seconds: float | None = None) -> FetchError:
+def broken_body(error: BaseException, mask: Callable[[str], str] = str, late: str = _LATE) -> FetchError:
     """Return the error for a body that failed: the address and the network were right a moment ago."""
     if any(isinstance(each, _ENDS) for each in _chain(error)):
         return NetworkError("the connection ended in the middle of the body", hint=TRY_AGAIN)
-    return failure(error, mask, seconds)
+    return failure(error, mask, late)
 
 
 def _untrusted(error: ssl.SSLCertVerificationError, whose: str) -> NetworkError:

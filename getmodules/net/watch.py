@@ -68,6 +68,15 @@ class Watch:
         """The step of the exchange, and its host and port."""
         return self._route.at(self._step, to_proxy=self._to_proxy)
 
+    @property
+    def late(self) -> str:
+        """The words for a time that is over: of connecting, of the headers, or of a read."""
+        if self._state is _State.CONNECTING:
+            return f"not done within {self._settings.connecting:g} seconds"
+        # Since the exchange began: one byte now and then makes no answer.
+        headers = self._state is _State.HEADERS
+        return f"{'no complete answer within' if headers else 'nothing came for'} {self.timeout:g} seconds"
+
     def located(self, error: FetchError) -> FetchError:
         """Return the error of the current step, which its message names."""
         error.within(self.place)
@@ -175,10 +184,9 @@ class Watch:
         settings, state = self._settings, self._state
         waited = self._spent + (0 if state is _State.AWAY else time.monotonic() - self._since)
         if state is _State.CONNECTING and waited >= settings.connecting:
-            return self.located(timeout(f"not done within {settings.connecting:g} seconds"))
+            return self.located(timeout(self.late))
         if state is _State.HEADERS and waited >= settings.timeout:
-            # Since the exchange began: one byte now and then makes no answer.
-            return self.located(timeout(f"no complete answer within {settings.timeout:g} seconds", OPTION_HINT))
+            return self.located(timeout(self.late, OPTION_HINT))
         if state is _State.BODY:
             window, least = settings.rate_window
             if waited >= window:

@@ -167,7 +167,7 @@ class WireAnswer:
         except NetworkError as error:  # of the framing
             raise self._watch.located(error)  # noqa: B904 -- the same error, which says where it happened
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-            made = broken_body(error, self._mask_all, self._watch.timeout)
+            made = broken_body(error, self._mask_all, self._watch.late)
             raise self._watch.ended or self._watch.located(made) from error
 
     __iter__ = pieces
@@ -281,7 +281,7 @@ class Wire:
                 raise watch.ended from None
             if isinstance(error, (requests.RequestException, urllib3.exceptions.HTTPError, OSError, UnicodeError)):
                 # Not ``from error``: what the libraries say has the whole URL in it, signatures and all.
-                raise self._unusable_file(url) or watch.located(failure(error, mask_all, watch.timeout)) from None
+                raise self._unusable_file(url) or watch.located(failure(error, mask_all, watch.late)) from None
             if isinstance(error, NetworkError):
                 watch.located(error)
             raise

@@ -16,7 +16,7 @@ REDIRECTS = 11
 #: Waits that are long enough for the busiest machine, where the fault is not about waiting.
 PATIENT = NetSettings(
     connect_seconds=20, timeout=20, rate_window_seconds=20, rate_window_bytes=1000, backoff_seconds=0.01,
-    tries=TRIES,
+    retries=TRIES - 1,
 )  # fmt: skip
 #: Where it is, nobody waits long: what hangs is to be ended by these, twice.
 HASTY = NetSettings(

@@ -132,7 +132,7 @@ def test_what_failed(tmp_path: Path) -> None:
     git = a_git(network=ClientNetwork(NetSettings()))
     with connected(Remote(check_url("https://ada:s3cr3t@h:8443/r")), git, tmp_path) as connection:
         failed = connection.failed_command("git fetch from")
-    assert failed == ("git fetch from https://h:8443/r", "the address", "GETMODULES_TOKEN_h_8443")
+    assert failed == ("git fetch from https://h:8443/r", "the address", "GETMODULES_TOKEN_h_8443", "h:8443")
     key = base64.b64encode(KEY.encode()).decode()
     with connected(Remote(check_url("ssh://git@h/r"), key), git, tmp_path) as connection:
-        assert connection.failed_command("git fetch from") == ("git fetch from ssh://git@h/r", "sshkey=", None)
+        assert connection.failed_command("git fetch from") == ("git fetch from ssh://git@h/r", "sshkey=", None, "h:22")
