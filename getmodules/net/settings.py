@@ -107,8 +107,10 @@ class NetSettings:
             timeout = timeout_from(text, TIMEOUT_VARIABLE)
         if isinstance(retries, _LeftOutCount) and (text := environ.get(RETRIES_VARIABLE)):
             retries = retries_from(text, RETRIES_VARIABLE)
-        _check_timeout(timeout)
-        _check_retries(retries)
+        if not _is_timeout(timeout):
+            raise _no_timeout("timeout", repr(timeout))
+        if not _is_retries(retries):
+            raise _no_retries("retries", repr(retries))
         return replace(self, timeout=timeout, retries=retries)
 
     @property
@@ -214,42 +216,38 @@ def _matches(entry: str, host: str, port: int) -> bool:
 
 def timeout_from(text: str, where: str) -> float:
     """Return the timeout that is written ``where``: in an option or a variable, which the error names."""
-    if not _SECONDS.fullmatch(text):
+    if not _SECONDS.fullmatch(text) or not _is_timeout(float(text)):
         raise _no_timeout(where, quoted(text))
-    _check_timeout(float(text), where)
     return float(text)
 
 
 def retries_from(text: str, where: str) -> int:
     """Return the number of retries that is written ``where``."""
-    if not _COUNT.fullmatch(text):
+    if not _COUNT.fullmatch(text) or not _is_retries(int(text)):
         raise _no_retries(where, quoted(text))
-    _check_retries(int(text), where)
     return int(text)
 
 
-def _check_timeout(seconds: Any, where: str = "timeout") -> None:
+def _is_timeout(value: Any) -> bool:
     # A bool is an int to Python.
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= _MOST_SECONDS:
-        raise _no_timeout(where, repr(seconds))
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= _MOST_SECONDS
 
 
-def _check_retries(count: Any, where: str = "retries") -> None:
-    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= _MOST_RETRIES:
-        raise _no_retries(where, repr(count))
+def _is_retries(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_RETRIES
 
 
 def _no_timeout(where: str, shown: str) -> ConfigError:
     return ConfigError(
-        f"{where} {printable(shown, 100)} is not a number of seconds above 0",
-        hint=f"as in 30 or 2.5; {_MOST_SECONDS:,} is the most",
+        f"{where} {printable(shown, 100)} is not a number of seconds above 0, up to {_MOST_SECONDS:,}",
+        hint="as in 30 or 2.5",
     )
 
 
 def _no_retries(where: str, shown: str) -> ConfigError:
     return ConfigError(
-        f"{where} {printable(shown, 100)} is not a whole number of at least 0",
-        hint=f"0 sends each request once only; {_MOST_RETRIES:,} is the most",
+        f"{where} {printable(shown, 100)} is not a whole number from 0 to {_MOST_RETRIES:,}",
+        hint="0 sends each request once only",
     )
 
 
