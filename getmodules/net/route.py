@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from urllib.parse import urlsplit
 
-from getmodules.api.http import DEFAULT_PORTS, origin_of
+from getmodules.api.http import DEFAULT_PORTS, Mask, origin_of
 from getmodules.api.ports import Origin
 from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
@@ -48,8 +48,9 @@ class Route:
         return f"{step.value} {server}{',' if self.way else ''} through the proxy {self.proxy}"
 
 
-def route_to(url: str, proxy: str | None, way: str = "") -> Route:
-    return Route(server=place_of(url), proxy=proxy and place_of(proxy), way=way)
+def route_to(url: str, proxy: str | None, way: str = "", mask: Mask = str) -> Route:
+    """Return the route to a URL. A server may send us on to a host whose name is a secret of ours: ``mask`` hides it."""
+    return Route(server=mask(place_of(url)), proxy=proxy and place_of(proxy), way=mask(way))
 
 
 def place_of(url: str) -> str:

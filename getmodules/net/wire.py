@@ -251,7 +251,7 @@ class Wire:
         if check_address is not None and not is_direct:
             check_written_address(_place(url)[1], check_address)
             check_address = None
-        watch = Watch(context, self.settings, route_to(url, proxy, way), note_seconds=self._note_seconds)
+        watch = Watch(context, self.settings, route_to(url, proxy, way, mask_all), note_seconds=self._note_seconds)
         self._local.watch, self._local.check_address = watch, check_address
         self._local.address = None  # where no connection says it: a test's ``responses`` makes none
         self._guardian.add(watch)

@@ -186,11 +186,10 @@ class Upload:
         try:
             answer = self._request(location.url, "GET", named_from=location.named_from, retries=retries)
         except FetchError as error:
-            raise NetworkError(
-                f"the upload was cut, and cannot be taken up again: {error.message}",
-                # If no answer came, this was asked often enough.
-                retryable=not isinstance(error, NetworkError),
-            ) from error
+            if isinstance(error, NetworkError) and error.retryable:
+                error.retryable = False  # it was asked often enough
+                raise
+            raise NetworkError(f"the upload was cut, and cannot be taken up again: {error.message}") from error
         _drain(answer)
         there = _location(answer) if "Location" in answer.headers else location
         return there, min(_received(answer, 0), self._size)

@@ -14,6 +14,7 @@ from getmodules.errors import FetchError, NetworkError
 from getmodules.net.download import Download
 from getmodules.net.session import Session
 from getmodules.net.settings import NetSettings
+from getmodules.net.watch import tell_silence
 from getmodules.net.wire import Wire
 from getmodules.util.once import Memo
 from getmodules.util.values import replace
@@ -186,3 +187,11 @@ def test_each_try_its_host_and_the_waits_are_logged(caplog: pytest.LogCaptureFix
     assert f"try 1 of 3 failed: waiting for the answer of {place}: connection reset by peer" in said
     assert said.count("seconds before the next try") == 2
     assert "s3cr3t" not in said
+
+
+def test_each_server_has_one_note_in_an_operation() -> None:
+    notes, memo = Notes(), Memo()
+    context = a_context(progress=notes, once=lambda key, make: memo.once(key, make, lambda: None))
+    for server in ("a:443", "b:443", "a:443"):
+        tell_silence(context, server, 15, 30)
+    assert [each.partition(" ")[0] for each in notes.said] == ["a:443", "b:443"]
