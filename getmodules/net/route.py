@@ -49,7 +49,7 @@ class Route:
 
 
 def route_to(url: str, proxy: str | None, way: str = "", mask: Mask = str) -> Route:
-    """Return the route to a URL. A server may send us on to a host whose name is a secret of ours: ``mask`` hides it."""
+    """Return the route to a URL. ``mask`` hides secrets: a server may send us on to a host with the name of one."""
     return Route(server=mask(place_of(url)), proxy=proxy and place_of(proxy), way=mask(way))
 
 

@@ -10,6 +10,7 @@ A watch also knows the step of its exchange, which messages name, and tells the 
 
 from __future__ import annotations
 
+import logging
 import socket
 import threading
 import time
@@ -25,6 +26,7 @@ from getmodules.net.settings import NetSettings
 OPTION_HINT = "the server, or the way to it, is overloaded: try again later, or give it more time with --timeout"
 #: A server that has sent nothing for so long is worth a note.
 NOTE_SECONDS = 15.0
+_log = logging.getLogger("getmodules")
 _TICK_SECONDS = 0.2
 #: The guardian's thread ends after so much time with nothing to watch.
 _IDLE_SECONDS = 2.0
@@ -87,6 +89,7 @@ class Watch:
         with self._lock:
             self._state = _State.CONNECTING
         self.at(Step.CONNECT, to_proxy=to_proxy)
+        _log.debug("%s", self.place)
 
     def at(self, step: Step, *, to_proxy: bool = False) -> None:
         """Report the step that begins."""

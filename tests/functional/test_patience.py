@@ -133,6 +133,7 @@ def test_verbose_shows_tries_hosts_and_waiting(tmp_path: Path) -> None:
     assert f"GET {place}/x.zip, try 2 of 2" in result.err
     assert f"try 1 of 2 failed: {place} answered 503" in result.err
     assert "seconds before the next try" in result.err
+    assert f"connecting to {place}" in result.err
 
 
 @pytest.mark.slow
