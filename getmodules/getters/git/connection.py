@@ -131,6 +131,8 @@ class Connection:
         check = address_check_for_class(self.kind, partial(_too_far_in, self.remote.shown))
         there = Git(replace(git.context, check_address=check, way=sent_by(self.remote.location)))
         with connected(target, there, self.directory) as connection:
+            if (limits := options.get("limits")) is not None:
+                options["limits"] = connection.process_limits(there.context, limits.measure)
             found = there.run(arguments, connection.environment(repository, more), **options)
             return found._replace(place=connection._place)
 
@@ -147,12 +149,14 @@ class Connection:
         return self._login.otherwise or self._login
 
     def process_limits(self, context: Context, measure: Callable[[], int] = int) -> ProcessLimits:
+        if self.remote.scheme == _LOCAL:
+            return ProcessLimits(measure, self.timeout)
         server = self._place.partition(",")[0]
         return ProcessLimits(
             measure,
             self.timeout,
-            place=f"waiting for the answer of {self._place or self.remote.shown}",
-            tell_silence=partial(tell_silence, context, server or self.remote.shown, NOTE_SECONDS, self.timeout),
+            place=f"waiting for the answer of {self._place}",
+            tell_silence=partial(tell_silence, context, server, NOTE_SECONDS, self.timeout),
         )
 
     def failed_command(self, what: str, done: Done | None = None) -> FailedCommand:
@@ -397,7 +401,8 @@ def _request_redirect_target(remote: Remote, authorization: str | None, context:
     grant = (
         None if authorization is None else Authorization(origin=remote.origin, headers={"Authorization": authorization})
     )
-    call = Call(method="GET", url=url, authorization=grant, accept=frozenset({401, 403}))
+    # Without retries of its own: they are counted with those of the git command, which is run again.
+    call = Call(method="GET", url=url, authorization=grant, accept=frozenset({401, 403}), retries=0)
     answer = context.network.session().send(call, context)
     answer.close()
     if answer.url == url:

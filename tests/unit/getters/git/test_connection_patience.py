@@ -162,3 +162,31 @@ def test_a_note_names_the_silent_server(tmp_path: Path) -> None:
     with connected(Remote(check_url("http://127.0.0.1:8080/r")), git, tmp_path) as connection:
         connection.process_limits(context).tell_silence()
     assert said == ["127.0.0.1:8080 has sent nothing for 15 seconds; after 0.6 it counts as failed (--timeout)"]
+
+
+def test_the_question_for_a_redirect_is_counted_with_the_runs_of_git(tmp_path: Path) -> None:
+    """git is told of a redirect at once, and the question where it leads to is not answered."""
+    seen: list[str] = []
+
+    def answer(connection: Connection, request: Received) -> bool:
+        is_git = request.headers["User-Agent"].startswith("git/")
+        seen.append("git" if is_git else "we")
+        if is_git:
+            return connection.reply("301 Moved", Location="/elsewhere.git/info/refs?service=git-upload-pack")
+        return silent(connection, request)
+
+    with serving(answer) as server:
+        error = failure(f"http://127.0.0.1:{server.port}/r.git", tmp_path)
+    assert error.code == "network/timeout"
+    assert seen == ["git", "we", "git", "we"]
+
+
+def test_a_server_behind_a_redirect_is_the_one_that_is_named(tmp_path: Path) -> None:
+    with serving(silent) as there:
+
+        def sends_on(connection: Connection, request: Received) -> bool:
+            return connection.reply("301 Moved", Location=f"{there.url}{request.target}")
+
+        with serving(sends_on) as here:
+            error = failure(f"http://127.0.0.1:{here.port}/r.git", tmp_path, NetSettings(timeout=0.6, retries=0))
+        assert f"127.0.0.1:{there.port}, where 127.0.0.1:{here.port} sent us" in error.message
