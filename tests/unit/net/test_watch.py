@@ -36,6 +36,7 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    wait_until(lambda: guardians() == 0)  # that of an earlier test would sleep on this clock
     made = Clock()
     monkeypatch.setattr(watching, "time", made)
     return made
