@@ -130,6 +130,19 @@ class FetchError(GetModulesError):
 class NetworkError(FetchError):
     parts = frozenset({"timeout", "certificate"})
 
+    def __init__(
+        self,
+        message: str,
+        *,
+        part: str | None = None,
+        hint: str | None = None,
+        address: str | None = None,
+        retryable: bool = True,
+    ) -> None:
+        super().__init__(message, part=part, hint=hint, address=address)
+        #: Whether the same request may succeed if it is sent again.
+        self.retryable = retryable and part != "certificate"
+
 
 class NotFoundError(FetchError):
     parts = frozenset()

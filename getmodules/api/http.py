@@ -20,6 +20,8 @@ from getmodules.util.redact import Secret, masked, secrets_in_header
 from getmodules.util.values import field, valueclass
 
 DEFAULT_PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
+#: Statuses that are worth another try: the server, or something on the way, blames itself, or says not now.
+TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 _REPLAYABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 _SHOWN_BODY_BYTES = 8_192
 
@@ -138,6 +140,10 @@ class Call:
     #: Whether the request may be sent again though its answer was lost.
     replayable: bool | None = None
     check_address: AddressCheck | None = None
+    #: How often it is sent again after a failure; ``None``: as the settings say.
+    retries: int | None = None
+    #: How we came to the host, for messages, as in ``where registry.example sent us``; ``None``: as the context says.
+    way: str | None = None
     #: A body that must be no larger than this is read as part of the call, so that a broken one is asked for again.
     read: int | None = None
 
@@ -172,12 +178,16 @@ class NetworkSettings(Protocol):
     def mirrors(self) -> Mirrors: ...
 
     @property
-    def tries(self) -> int:
-        """The number of times that a request is sent before it counts as failed."""
+    def timeout(self) -> float:
+        """The seconds that a server may send nothing."""
 
     @property
-    def silence_seconds(self) -> float:
-        """The time that a server may say nothing."""
+    def retries(self) -> int:
+        """The number of times that a failed request is sent again."""
+
+    @property
+    def connecting(self) -> float:
+        """The seconds that connecting may take."""
 
     def ca_for(self, host: str, port: int) -> str | None:
         """Return the file with certificate authorities for a host; ``None`` for those of the system."""

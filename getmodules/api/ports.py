@@ -192,6 +192,8 @@ class Context:
     check_address: Callable[[str], None] | None = None
     #: The URL that was asked for in the first place, before servers sent us on.
     home: str = ""
+    #: How we came to the host, for messages, as in ``where registry.example sent us``; empty if somebody typed it.
+    way: str = ""
     #: Judges an address before anything is contacted, by the verifiers of ``Gate.ADDRESS``; ``None``: there are none.
     address_gate: Callable[[PackageAddress, Context], tuple[Evidence, ...]] | None = field(default=None, repr=False)
     #: The addresses that passed the gate for this call; requests of their own are not judged again.

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from getmodules.errors import ConfigError
-from getmodules.net.settings import NetSettings, shortest
+from getmodules.net.settings import NetSettings, retries_from, shortest, timeout_from
 from getmodules.util.redact import Secret, printable, quoted
 from getmodules.util.values import replace
 
@@ -41,6 +41,7 @@ _RESERVED = frozenset(
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?", re.ASCII)
 _LAST_PORT = 65_535
 _CA, _CERTIFICATE, _PLAIN = "--ca-file", "--client-cert", "--plain-http"
+_TIMEOUT, _RETRIES = "--timeout", "--retries"
 
 
 def network_of(options: argparse.Namespace, environ: Mapping[str, str]) -> NetSettings:
@@ -48,8 +49,11 @@ def network_of(options: argparse.Namespace, environ: Mapping[str, str]) -> NetSe
     settings = NetSettings.from_environment(environ)
     ca_files = _by_host(_CA, getattr(options, "ca_file", ()), _authorities)
     certificates = _by_host(_CERTIFICATE, getattr(options, "client_cert", ()), _certificate)
+    timeout, retries = getattr(options, "timeout", None), getattr(options, "retries", None)
     return replace(
         settings,
+        timeout=settings.timeout if timeout is None else timeout_from(timeout, _TIMEOUT),
+        retries=settings.retries if retries is None else retries_from(retries, _RETRIES),
         ca_file=ca_files.pop("", settings.ca_file),
         ca_files=ca_files,
         client_certificates=certificates,

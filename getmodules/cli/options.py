@@ -187,6 +187,17 @@ def add_network(parser: Parser) -> None:
         help="ask the second where an address begins with the first, as in oci://ghcr.io=oci://mirror.example/ghcr; "
         "repeatable",
     )
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        help="how long a server may send nothing before the request counts as failed "
+        "(default: GETMODULES_TIMEOUT, else 30)",
+    )
+    parser.add_argument(
+        "--retries",
+        metavar="N",
+        help="how often a failed request is sent again; 0 is once only (default: GETMODULES_RETRIES, else 3)",
+    )
 
 
 def add_headers(parser: Parser) -> None:

@@ -6,6 +6,7 @@ see other bytes than those that we hash and install.
 
 from __future__ import annotations
 
+import io
 import re
 import socket
 import ssl
@@ -20,9 +21,11 @@ from urllib3.exceptions import HeaderParsingError
 from urllib3.util.response import assert_header_parsing
 from urllib3.util.ssl_ import create_urllib3_context, resolve_cert_reqs
 
-from getmodules.api.http import AddressCheck
 from getmodules.errors import NetworkError
+from getmodules.net.connecting import connect
 from getmodules.net.proxies import authorization
+from getmodules.net.route import Step
+from getmodules.net.watch import Watch
 
 #: Early hints and the like, before an answer: one is usual.
 _MOST_HINTS = 16
@@ -40,9 +43,10 @@ class Response(HTTPResponse):
     urllib3 does not refuse those, and warns with the whole URL instead, whose query may be a signature.
     """
 
-    def __init__(self, sock: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, sock: Any, *args: Any, watch: Watch, **kwargs: Any) -> None:
         self._connection = sock
         super().__init__(sock, *args, **kwargs)
+        self.fp: Any = io.BufferedReader(_SilenceReader(self.fp.detach(), sock, watch))
 
     @property
     def headers(self) -> Any:
@@ -62,7 +66,7 @@ class Response(HTTPResponse):
             if not 102 <= status <= 199:
                 return version, status, reason
             parse_headers(self.fp)
-        raise NetworkError(f"the server announces its answer {_MOST_HINTS} times, and gives none")
+        raise NetworkError(f"the server announces its answer {_MOST_HINTS} times, and gives none", retryable=False)
 
     def begin(self) -> None:
         super().begin()
@@ -91,6 +95,41 @@ class Response(HTTPResponse):
         if match is None:
             raise _broken_chunk()
         return int(match["size"], 16)
+
+
+class _SilenceReader(io.RawIOBase):
+    """The bytes of a socket. A read that waits long tells the watch of the silence, in the thread that reads."""
+
+    def __init__(self, raw: io.RawIOBase, connection: Any, watch: Watch) -> None:
+        self._raw = raw
+        self._connection = connection
+        self._watch = watch
+
+    def readable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._raw.fileno()
+
+    def readinto(self, buffer: Any) -> int:
+        limit, note = self._connection.gettimeout(), self._watch.note_seconds
+        if limit is None or limit <= note:
+            received: int = self._connection.recv_into(buffer)
+            return received
+        try:
+            self._connection.settimeout(note)
+            received = self._connection.recv_into(buffer)
+        except TimeoutError:
+            self._watch.tell_silence()
+            self._connection.settimeout(limit - note)
+            received = self._connection.recv_into(buffer)
+        finally:
+            self._connection.settimeout(limit)
+        return received
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
 
 
 def _strip(headers: HTTPMessage) -> None:
@@ -146,18 +185,33 @@ def _pool_classes(local: threading.local) -> dict[str, Any]:
     class WatchedConnection:
         """A mixin for both kinds of connections: check the address, and tell the watch the socket."""
 
-        response_class: Any = Response
         #: The same connection under a descriptor of its own: TLS takes the first one away from its object.
         duplicate: socket.socket | None = None
         address = ""
 
+        def response_class(self, sock: Any, *args: Any, **kwargs: Any) -> Response:
+            return Response(sock, *args, watch=local.watch, **kwargs)
+
         def _new_conn(self) -> socket.socket:
-            check = local.check_address
-            connected: socket.socket = _connect_checked(self, check) if check else super()._new_conn()  # type: ignore[misc]
+            watch: Watch = local.watch
+            watch.connecting(to_proxy=self.proxy is not None)  # type: ignore[attr-defined]
+            host, port = self._dns_host.strip("[]"), self.port  # type: ignore[attr-defined]
+            connected = connect(host, port, watch.connecting_left, watch.checkpoint, local.check_address)
             self.address = local.address = str(connected.getpeername()[0])
             self.duplicate = connected.dup()
-            local.watch.attach(self.duplicate.dup())
+            watch.attach(self.duplicate.dup())
+            connected.settimeout(max(0.001, watch.connecting_left()))
             return connected
+
+        def _tunnel(self) -> None:
+            local.watch.at(Step.CONNECT)
+            super()._tunnel()  # type: ignore[misc]
+            local.watch.at(Step.HANDSHAKE)
+
+        def _connected(self) -> None:
+            """Report that the request goes out: from here on the server's silence counts, also as it takes a body."""
+            local.watch.connected()
+            self.sock.settimeout(local.watch.timeout)  # type: ignore[attr-defined]
 
         @property
         def is_connected(self) -> bool:
@@ -172,7 +226,10 @@ def _pool_classes(local: threading.local) -> dict[str, Any]:
                     local.check_address(self.address)
                 local.address = self.address
                 local.watch.attach(self.duplicate.dup())
+                local.watch.connected()
+            self.timeout = local.watch.timeout
             super().request(*args, **kwargs)  # type: ignore[misc]
+            local.watch.at(Step.WAIT)
 
         def close(self) -> None:
             super().close()  # type: ignore[misc]
@@ -180,14 +237,26 @@ def _pool_classes(local: threading.local) -> dict[str, Any]:
                 self.duplicate.close()
                 self.duplicate = None
 
-    class PlainConnection(WatchedConnection, HTTPConnection):
-        pass
+    class PlainConnection(WatchedConnection, HTTPConnection):  # type: ignore[misc]
+        def connect(self) -> None:
+            super().connect()
+            self._connected()
 
-    class TlsConnection(WatchedConnection, HTTPSConnection):
+    class TlsConnection(WatchedConnection, HTTPSConnection):  # type: ignore[misc]
+        def _new_conn(self) -> socket.socket:
+            connected = super()._new_conn()
+            local.watch.at(Step.HANDSHAKE)  # of a proxy, there is more before it
+            return connected
+
+        def _connect_tls_proxy(self, *args: Any, **kwargs: Any) -> Any:
+            local.watch.at(Step.HANDSHAKE, to_proxy=True)
+            return super()._connect_tls_proxy(*args, **kwargs)
+
         def connect(self) -> None:
             if self.ssl_context is None:
                 self.ssl_context = _context(self.cert_reqs)
             super().connect()
+            self._connected()
 
     class PlainPool(HTTPConnectionPool):
         ConnectionCls = PlainConnection
@@ -206,21 +275,3 @@ def _context(cert_reqs: int | str | None) -> ssl.SSLContext:
     context = create_urllib3_context(cert_reqs=resolve_cert_reqs(cert_reqs))
     context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
     return context
-
-
-def _connect_checked(connection: Any, check_address: AddressCheck) -> socket.socket:
-    """Connect to an address that passed the check, not to whatever the name means a moment later."""
-    failed: OSError | None = None
-    host = connection._dns_host.strip("[]")
-    for family, kind, protocol, _, address in socket.getaddrinfo(host, connection.port, type=socket.SOCK_STREAM):
-        check_address(str(address[0]))
-        connected = socket.socket(family, kind, protocol)
-        try:
-            connected.settimeout(connection.timeout)
-            connected.connect(address)
-            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return connected
-        except OSError as error:
-            connected.close()
-            failed = error
-    raise failed or OSError(f"no address for {host}")

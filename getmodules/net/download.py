@@ -8,6 +8,7 @@ asked, no range is asked for: it starts over, and all that came before must come
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 import zlib
@@ -25,10 +26,12 @@ _PROGRESS_BYTES = 1 << 20
 _COMPARED_BYTES = 1 << 20
 #: Without a validator nothing else says that it is the same body.
 _ALL_OF_IT = sys.maxsize
+_log = logging.getLogger("getmodules")
 
 
-#: Sends the request with these additional headers, and returns its answer.
-Send = Callable[[Mapping[str, str]], HttpAnswer]
+#: Sends the request with these additional headers, again up to so many times (``None``: as the settings say), and
+#: returns its answer.
+Send = Callable[[Mapping[str, str], int | None], HttpAnswer]
 
 
 class Download:
@@ -59,8 +62,8 @@ class Download:
             self._get_to_know(first)
 
     def __iter__(self) -> Iterator[bytes]:
-        attempt = 1
-        pieces = self._answer.pieces() if self._answer else self._rest()
+        attempt, tries = 1, self._session.settings.retries + 1
+        pieces = self._answer.pieces() if self._answer else self._rest(None)
         while True:
             before = self._received
             try:
@@ -69,11 +72,14 @@ class Download:
             except NetworkError as error:
                 if self._received - before >= _PROGRESS_BYTES and self._can_ask_for_the_rest:
                     attempt = 1  # it moves on: only tries in vain are counted
-                if attempt >= self._session.settings.tries or not self._may_resume(error):
+                if attempt >= tries or not self._may_resume(error):
                     raise
+                _log.debug("try %d of %d failed: %s", attempt, tries, error.message)
                 self._session.pause(attempt, None, self._context)
                 attempt += 1
-                pieces = self._rest()
+                # The tries of the request and of the body are counted together: else a server that falls silent would
+                # be waited for so often squared.
+                pieces = self._rest(tries - attempt)
 
     def _get_to_know(self, answer: HttpAnswer) -> None:
         self._size, self._validator = answer.length, _if_range(answer)
@@ -98,9 +104,11 @@ class Download:
     def _may_resume(self, error: NetworkError) -> bool:
         if self._answer is None:
             return False  # no request got through, and the session has tried often enough
+        if not error.retryable:
+            return False
         return self._context.deadline.remaining() > 0 and not self._context.cancelled.is_set()
 
-    def _rest(self) -> Iterator[bytes]:
+    def _rest(self, retries: int | None) -> Iterator[bytes]:
         """Yield what is still missing; requested when iterated over, so that its failures count as tries."""
         headers = {}
         if self._can_ask_for_the_rest:
@@ -108,7 +116,7 @@ class Download:
             if self._validator is not None:
                 headers["If-Range"] = self._validator
         self._answer = None
-        self._answer = answer = self._send(headers)
+        self._answer = answer = self._send(headers, retries)
         if headers and answer.status == 206:
             self._check_range(answer)
             yield from answer.pieces()
@@ -118,7 +126,7 @@ class Download:
             yield from self._after_prefix(answer)
         else:
             answer.close()
-            raise NetworkError(f"the server answered {answer.status} when it was asked for a body")
+            raise NetworkError(f"the server answered {answer.status} when it was asked for a body", retryable=False)
 
     def _check_range(self, answer: HttpAnswer) -> None:
         said = answer.headers.get("Content-Range", "")
@@ -149,7 +157,7 @@ class Download:
             if tail:
                 yield tail
         if skip:
-            raise _changed()
+            raise _changed(retryable=True)  # or it was the line
 
 
 class _Beginning:
@@ -167,8 +175,9 @@ class _Beginning:
             self.sum = zlib.crc32(head, self.sum)
 
 
-def _changed() -> NetworkError:
-    return NetworkError("the body changed while it was being downloaded", hint="try again")
+def _changed(*, retryable: bool = False) -> NetworkError:
+    # What was passed on already cannot be taken back, so it is not asked for again.
+    return NetworkError("the body changed while it was being downloaded", hint="try again", retryable=retryable)
 
 
 def strong_validator(answer: HttpAnswer) -> tuple[str, str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import ssl
 from collections.abc import Callable, Iterator
 from http.client import BadStatusLine, IncompleteRead, RemoteDisconnected, UnknownProtocol
@@ -12,7 +13,7 @@ import requests
 import urllib3
 
 from getmodules.errors import AuthenticationError, FetchError, NetworkError
-from getmodules.net.watch import timeout
+from getmodules.net.watch import OPTION_HINT, timeout
 from getmodules.util.redact import printable, redact
 
 #: The text of http.client for a proxy that refuses to connect: the only place with its status.
@@ -22,6 +23,9 @@ _EXPIRED = 10
 _FOR_ANOTHER_HOST = (62, 64)
 #: The alerts of a server that got no client certificate, or not the right one.
 _REFUSES_US = re.compile(r"ALERT_(?:.*CERTIFICATE|UNKNOWN_CA)")
+_NO_SUCH_NAME = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
+_LATE = "nothing came in time"
+_PROXY_HINT = "is the proxy right that https_proxy, http_proxy or all_proxy names?"
 #: Errors for a body that is cut off.
 _ENDS = (IncompleteRead, ConnectionError, ssl.SSLEOFError)
 TRY_AGAIN = "try again: the server, or something on the way, broke it off"
@@ -35,32 +39,39 @@ _UNSENDABLE = (
 )
 
 
-def failure(error: BaseException, mask: Callable[[str], str] = str) -> FetchError:
-    """Return the error for a request that failed. ``mask`` is for the server's words, which may be our own secrets."""
+def failure(error: BaseException, mask: Callable[[str], str] = str, late: str = _LATE) -> FetchError:
+    """Return the error for a request that failed. ``mask`` is for the server's words, which may be our own secrets.
+
+    ``late`` says what did not come in time, where that is the failure.
+    """
     chain = tuple(_chain(error))
+    unknown = next((each for each in chain if isinstance(each, socket.gaierror)), None)
+    by_proxy = any(isinstance(each, urllib3.exceptions.ProxyError) for each in chain)
+    if unknown is not None:
+        return _unknown_host(unknown, by_proxy)
     if any(isinstance(each, _UNSENDABLE) for each in chain):
         return NetworkError(
             "the request cannot be sent: its address, a header or the proxy has something in it that is not possible",
             hint="look at the host's name, at the token or password, and at the variables that name a proxy",
+            retryable=False,
         )
     tunnel = next(filter(None, (_NO_TUNNEL.match(str(each)) for each in chain)), None)
     if tunnel is not None:
         return _no_tunnel(tunnel["status"])
-    by_proxy = any(isinstance(each, urllib3.exceptions.ProxyError) for each in chain)
     for each in chain:
         if isinstance(each, ssl.SSLCertVerificationError):
             return _untrusted(each, "the proxy" if by_proxy else "the server")
     timed_out = isinstance(error, (requests.Timeout, urllib3.exceptions.TimeoutError))
     if timed_out or any(isinstance(each, TimeoutError) for each in chain):
-        return timeout("the server said nothing for too long")
-    return _not_http(chain) or _failed(chain, printable(redact(mask(_innermost(error))), 300), by_proxy)
+        return timeout(late, OPTION_HINT)
+    return _not_http(chain) or _failed(chain, _lower(printable(redact(mask(_innermost(error))), 300)), by_proxy)
 
 
-def broken_body(error: BaseException, mask: Callable[[str], str] = str) -> FetchError:
+def broken_body(error: BaseException, mask: Callable[[str], str] = str, late: str = _LATE) -> FetchError:
     """Return the error for a body that failed: the address and the network were right a moment ago."""
     if any(isinstance(each, _ENDS) for each in _chain(error)):
         return NetworkError("the connection ended in the middle of the body", hint=TRY_AGAIN)
-    return failure(error, mask)
+    return failure(error, mask, late)
 
 
 def _untrusted(error: ssl.SSLCertVerificationError, whose: str) -> NetworkError:
@@ -83,16 +94,20 @@ def _not_http(chain: tuple[BaseException, ...]) -> NetworkError | None:
     if not odd or any(isinstance(each, RemoteDisconnected) for each in chain):
         return None
     return NetworkError(
-        "what answers there does not answer as a web server does", hint="is the port right, and http or https?"
+        "what answers there does not answer as a web server does",
+        hint="is the port right, and http or https?",
+        retryable=False,
     )
 
 
 def _failed(chain: tuple[BaseException, ...], said: str, by_proxy: bool) -> NetworkError:
     tls = next((each for each in chain if isinstance(each, ssl.SSLError)), None)
     reason = getattr(tls, "reason", None) or ""
+    # An end in the middle of the handshake may be a server that is just being started again; all else of TLS is how the
+    # two sides are set up.
+    retryable = tls is None or isinstance(tls, ssl.SSLEOFError)
     if by_proxy:
-        hint = "is the proxy right that https_proxy, http_proxy or all_proxy names?"
-        return NetworkError(f"the connection through a proxy failed: {said}", hint=hint)
+        return NetworkError(said, hint=_PROXY_HINT, retryable=retryable)
     if _REFUSES_US.search(reason):
         return NetworkError(
             f"the server wants a client's certificate that it accepts: {said}",
@@ -106,7 +121,15 @@ def _failed(chain: tuple[BaseException, ...], said: str, by_proxy: bool) -> Netw
         hint = "does the server speak TLS at this port?"
     else:
         hint = "is the network there, and the host spelled right?"
-    return NetworkError(f"the connection failed: {said}", hint=hint)
+    return NetworkError(said, hint=hint, retryable=retryable)
+
+
+def _unknown_host(error: socket.gaierror, by_proxy: bool) -> NetworkError:
+    """Return the error for a name without an address. Only a name server that does not know it is the last word."""
+    known_not = error.errno in _NO_SUCH_NAME
+    said = "name or service not known" if known_not else _lower(printable(error.strerror or str(error), 300))
+    hint = _PROXY_HINT if by_proxy else "is the network there, and the host spelled right?"
+    return NetworkError(said, hint=hint, retryable=not known_not)
 
 
 def _no_tunnel(status: str) -> FetchError:
@@ -115,7 +138,14 @@ def _no_tunnel(status: str) -> FetchError:
         return AuthenticationError(said, hint="the proxy wants credentials: https_proxy=http://USER:PASSWORD@HOST:PORT")
     if status == "403":
         return AuthenticationError(said, part="forbidden", hint="the proxy does not let anybody go there")
-    return NetworkError(said, hint="is the host spelled right, and does the proxy know it?")
+    return NetworkError(
+        said, hint="is the host spelled right, and does the proxy know it?", retryable=status.startswith("5")
+    )
+
+
+def _lower(text: str) -> str:
+    """Return the words of an operating system as the end of a sentence."""
+    return text[:1].lower() + text[1:] if text.partition(" ")[0][1:].islower() else text
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

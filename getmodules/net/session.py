@@ -5,6 +5,7 @@ All requests of getmodules go through a :class:`Session`: for archives, registri
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Collection, Mapping
@@ -14,7 +15,7 @@ from functools import partial
 from urllib.parse import urljoin, urlsplit
 
 from getmodules.addresses.url import check_url
-from getmodules.api.http import DEFAULT_PORTS, Authorization, Call, HttpAnswer, origin_of
+from getmodules.api.http import DEFAULT_PORTS, TRANSIENT, Authorization, Call, HttpAnswer, origin_of
 from getmodules.api.ports import Context, Credential
 from getmodules.errors import (
     AddressError,
@@ -30,10 +31,9 @@ from getmodules.net.address_check import address_check_for
 from getmodules.net.admission import admit_request
 from getmodules.net.credentials import authorization_of, sent_credential
 from getmodules.net.refusals import check_not_in_clear, refused
-from getmodules.net.wire import Wire, WireAnswer, shown_host
+from getmodules.net.route import sent_by
+from getmodules.net.wire import Wire, WireAnswer, shown_host, shown_place
 
-#: Statuses that are worth another try: the server, or something on the way, blames itself, or says not now.
-TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 MAX_REDIRECTS = 10
 #: They would travel with a redirect, or frame the request anew.
 _NOT_A_PLUGINS = frozenset(
@@ -42,6 +42,7 @@ _NOT_A_PLUGINS = frozenset(
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: As long as servers themselves take a URL to be.
 _LONGEST_LOCATION = 8_192
+_log = logging.getLogger("getmodules")
 
 
 class Session:
@@ -54,15 +55,19 @@ class Session:
     def send(self, call: Call, context: Context) -> WireAnswer:
         """Return the answer, with a status of 2xx or one that the call accepts; raise for anything else."""
         check_not_in_clear(call.authorization, self.settings)
-        for attempt in range(1, self.settings.tries + 1):
-            last = attempt == self.settings.tries or not call.may_replay
+        retries = self.settings.retries if call.retries is None else call.retries
+        tries = 1 + (retries if call.may_replay else 0)
+        for attempt in range(1, tries + 1):
+            last = attempt == tries
+            _log.debug("%s %s, try %d of %d", call.method, shown_place(call.mask(call.url)), attempt, tries)
             try:
                 answer = self._follow(call, context)
                 if call.read is not None and answer.status < 300:
                     answer.read(call.read)
             except NetworkError as error:
-                if last or error.part == "certificate" or context.deadline.remaining() <= 0:
+                if last or not error.retryable or context.deadline.remaining() <= 0:
                     raise
+                _log.debug("try %d of %d failed: %s", attempt, tries, error.message)
                 self.pause(attempt, None, context)
                 continue
             if answer.status < 300 or answer.status in call.accept:
@@ -72,6 +77,7 @@ class Session:
             answer.close()
             if last or answer.status not in TRANSIENT or not self._may_wait(wait, failure, context):
                 raise failure
+            _log.debug("try %d of %d failed: %s", attempt, tries, failure.message)
             self.pause(attempt, wait, context)
         raise AssertionError("the last try returns or raises")
 
@@ -122,15 +128,19 @@ class Session:
 
     def pause(self, attempt: int, wait: float | None, context: Context) -> None:
         """Back off, with jitter: a thousand pipelines that fail together must not come back together."""
-        seconds = self.settings.backoff_seconds * 2 ** (attempt - 1)
-        seconds = wait if wait is not None else seconds * random.uniform(0.5, 1.5)
-        context.cancelled.wait(min(seconds, context.deadline.remaining()))
+        # The exponent is bounded, since a float is: there may be a thousand retries.
+        longer = self.settings.backoff_seconds * 2 ** min(attempt - 1, 20) * random.uniform(0.5, 1.5)
+        seconds = min(longer, self.settings.longest_backoff_seconds) if wait is None else wait
+        seconds = min(seconds, context.deadline.remaining())
+        _log.debug("waiting %.1f seconds before the next try", seconds)
+        context.cancelled.wait(seconds)
         context.checkpoint()
 
     def _follow(self, call: Call, context: Context) -> WireAnswer:
         """Make one try: send the request, and follow redirects."""
         method, url, body = call.method, call.url, call.body
         check = call.check_address or context.check_address
+        way = context.way if call.way is None else call.way
         first: WireAnswer | None = None
         for _ in range(MAX_REDIRECTS + 1):
             headers = dict(call.headers)
@@ -139,7 +149,7 @@ class Session:
             admit_request(url, context, is_redirect=first is not None)
             sent = body() if callable(body) else body
             answer = self._wire.exchange(
-                method, url, context, headers=headers, body=sent, check_address=check, mask=call.mask
+                method, url, context, headers=headers, body=sent, check_address=check, mask=call.mask, way=way
             )
             if answer.status not in _REDIRECTS or answer.status in call.accept or "Location" not in answer.headers:
                 return answer
@@ -150,6 +160,7 @@ class Session:
                 method, body = "GET", None
             if origin_of(target) != origin_of(url):
                 check = address_check_for(first.address, partial(_too_far_in, url))
+                way = sent_by(url)
             url = target
         raise FetchError(f"more than {MAX_REDIRECTS} redirects, the last to {shown_host(url)}", part="too-many-hops")
 
@@ -228,7 +239,11 @@ def failed(answer: HttpAnswer, *, sent: SentCredential | None = None, explain: s
         return NotFoundError(said, hint="is the address right? Some servers hide in this way what needs credentials")
     if status == 429:
         return RateLimitedError(said, hint="wait, or authenticate: most servers allow more to those they know")
-    return NetworkError(said, hint="the server has a problem; try again later" if status >= 500 else None)
+    return NetworkError(
+        said,
+        hint="the server has a problem; try again later" if status >= 500 else None,
+        retryable=status in TRANSIENT,
+    )
 
 
 def retry_after(answer: HttpAnswer) -> float | None:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import ssl
 import threading
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from getmodules.addresses.mirrors import Mirrors
@@ -22,8 +23,8 @@ from getmodules.api.ports import Origin
 from getmodules.errors import ConfigError
 from getmodules.net.address_check import is_loopback
 from getmodules.net.proxies import usable
-from getmodules.util.redact import Secret, printable
-from getmodules.util.values import field, valueclass
+from getmodules.util.redact import Secret, printable, quoted
+from getmodules.util.values import field, replace, valueclass
 
 if TYPE_CHECKING:
     from getmodules.net.session import Session
@@ -34,12 +35,29 @@ if TYPE_CHECKING:
 CA_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
+TIMEOUT_VARIABLE = "GETMODULES_TIMEOUT"
+RETRIES_VARIABLE = "GETMODULES_RETRIES"
+#: Far more than anybody waits for, and less than operating systems take for a time.
+_MOST_SECONDS = 1_000_000
+_MOST_RETRIES = 1_000
+_SECONDS = re.compile(r"\d{1,7}(?:\.\d{0,9})?|\.\d{1,9}", re.ASCII)
+_COUNT = re.compile(r"\d{1,4}", re.ASCII)
+
+
 def _nothing() -> Mapping[str, str]:
     return MappingProxyType({})
 
 
 def _no_headers() -> Mapping[str, Mapping[str, Secret]]:
     return MappingProxyType({})
+
+
+class _LeftOutSeconds(float):
+    """A default that is the environment's to change; a number that somebody gave is not of this class."""
+
+
+class _LeftOutCount(int):
+    """The same of a whole number."""
 
 
 @valueclass
@@ -60,15 +78,21 @@ class NetSettings:
     proxies: Mapping[str, str] = field(default_factory=_nothing, repr=False)
     no_proxy: tuple[str, ...] = ()
     mirrors: Mirrors = field(default_factory=Mirrors)
+    #: How many seconds a server may send nothing, and how many it may take for its headers. Left out, it is what
+    #: ``GETMODULES_TIMEOUT`` says in the client's environment.
+    timeout: float = field(default=_LeftOutSeconds(30.0))
+    #: How often a failed request is sent again; 0 is once only. Left out, it is what ``GETMODULES_RETRIES`` says.
+    retries: int = field(default=_LeftOutCount(3))
+    #: How many seconds connecting takes at most: the name, the connection and TLS; less where ``timeout`` is less.
     connect_seconds: float = 10.0
-    #: How long a server may say nothing, and how long it may take for its headers.
-    silence_seconds: float = 60.0
-    #: A body must bring this many bytes in each window of this many seconds.
+    #: A body must bring this many bytes in each window of this many seconds. Where ``timeout`` is longer, so is the
+    #: window, at the same rate.
     rate_window_seconds: float = 30.0
     rate_window_bytes: int = 30 * 1024
-    tries: int = 4
-    #: The first pause before a retry; each next one is twice as long.
+    #: The first pause before a retry; each next one is twice as long, up to the longest.
     backoff_seconds: float = 0.25
+    longest_backoff_seconds: float = 10.0
+    #: A server that asks for a longer pause (``Retry-After``) is not waited for.
     longest_wait_seconds: float = 60.0
 
     @classmethod
@@ -78,7 +102,31 @@ class NetSettings:
             proxies=_proxies(environ),
             no_proxy=_words(environ.get("no_proxy") or environ.get("NO_PROXY") or ""),
             mirrors=Mirrors.from_environment(environ),
-        )
+        ).completed(environ)
+
+    def completed(self, environ: Mapping[str, str]) -> NetSettings:
+        """Return these settings, checked; ``environ`` has a say in the timeout and the retries that were left out."""
+        timeout, retries = self.timeout, self.retries
+        if isinstance(timeout, _LeftOutSeconds) and (text := environ.get(TIMEOUT_VARIABLE)):
+            timeout = timeout_from(text, TIMEOUT_VARIABLE)
+        if isinstance(retries, _LeftOutCount) and (text := environ.get(RETRIES_VARIABLE)):
+            retries = retries_from(text, RETRIES_VARIABLE)
+        if not _is_timeout(timeout):
+            raise _no_timeout("timeout", repr(timeout))
+        if not _is_retries(retries):
+            raise _no_retries("retries", repr(retries))
+        return replace(self, timeout=timeout, retries=retries)
+
+    @property
+    def connecting(self) -> float:
+        """The seconds that connecting may take."""
+        return min(self.connect_seconds, self.timeout)
+
+    @property
+    def rate_window(self) -> tuple[float, float]:
+        """The seconds of the window in which a body's rate is judged, and the bytes that it must bring."""
+        seconds = max(self.rate_window_seconds, self.timeout)
+        return seconds, self.rate_window_bytes * seconds / self.rate_window_seconds
 
     def ca_for(self, host: str, port: int) -> str | None:
         return _of_host(self.ca_files, host, port) or self.ca_file
@@ -172,6 +220,46 @@ def _matches(entry: str, host: str, port: int) -> bool:
     except ValueError:
         name = entry.lstrip("*").lstrip(".")
         return bool(name) and (host == name or host.endswith(f".{name}"))
+
+
+# ------------------------------------------------------------------------------------------- timeout and retries
+
+
+def timeout_from(text: str, where: str) -> float:
+    """Return the timeout that is written ``where``: in an option or a variable, which the error names."""
+    if not _SECONDS.fullmatch(text) or not _is_timeout(float(text)):
+        raise _no_timeout(where, quoted(text))
+    return float(text)
+
+
+def retries_from(text: str, where: str) -> int:
+    """Return the number of retries that is written ``where``."""
+    if not _COUNT.fullmatch(text) or not _is_retries(int(text)):
+        raise _no_retries(where, quoted(text))
+    return int(text)
+
+
+def _is_timeout(value: Any) -> bool:
+    # A bool is an int to Python.
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= _MOST_SECONDS
+
+
+def _is_retries(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_RETRIES
+
+
+def _no_timeout(where: str, shown: str) -> ConfigError:
+    return ConfigError(
+        f"{where} {printable(shown, 100)} is not a number of seconds above 0, up to {_MOST_SECONDS:,}",
+        hint="as in 30 or 2.5",
+    )
+
+
+def _no_retries(where: str, shown: str) -> ConfigError:
+    return ConfigError(
+        f"{where} {printable(shown, 100)} is not a whole number from 0 to {_MOST_RETRIES:,}",
+        hint="0 sends each request once only",
+    )
 
 
 class ClientNetwork:

@@ -25,8 +25,9 @@ from getmodules.net.address_check import check_written_address
 from getmodules.net.connections import Adapter
 from getmodules.net.failures import TRY_AGAIN, broken_body, failure
 from getmodules.net.proxies import secrets_of
+from getmodules.net.route import route_to
 from getmodules.net.settings import NetSettings
-from getmodules.net.watch import Guardian, Watch
+from getmodules.net.watch import NOTE_SECONDS, Guardian, Watch
 from getmodules.util.redact import masked, printable, redact
 from getmodules.version import VERSION
 
@@ -116,14 +117,17 @@ class WireAnswer:
         lengths, encodings = self.every("Content-Length"), self.every("Transfer-Encoding")
         if len(lengths) > 1 or (lengths and encodings):
             raise NetworkError(
-                "the answer announces its length twice", hint="the server or a proxy on the way is at fault"
+                "the answer announces its length twice",
+                hint="the server or a proxy on the way is at fault",
+                retryable=False,
             )
         if encodings and (len(encodings) > 1 or encodings[0].lower() != "chunked"):
             raise NetworkError(
-                f"the body is transferred as {self.shown(', '.join(encodings))!r}, which nobody asked for"
+                f"the body is transferred as {self.shown(', '.join(encodings))!r}, which nobody asked for",
+                retryable=False,
             )
         if lengths and not _LENGTH.fullmatch(lengths[0]):
-            raise NetworkError(f"the answer announces the length {self.shown(lengths[0])!r}")
+            raise NetworkError(f"the answer announces the length {self.shown(lengths[0])!r}", retryable=False)
         if response.request.method == "HEAD" or response.status_code in (204, 304):
             return 0
         return int(lengths[0]) if lengths else None
@@ -134,6 +138,7 @@ class WireAnswer:
             raise NetworkError(
                 f"the server sent the body as {self.shown(encoding)}, which was not asked for",
                 hint="its digest would be of other bytes; the server or a proxy on the way is at fault",
+                retryable=False,
             )
 
     def pieces(self) -> Iterator[bytes]:
@@ -151,15 +156,19 @@ class WireAnswer:
             if self._watch.ended is not None:
                 raise self._watch.ended
             if self.length is not None and received != self.length:
-                raise NetworkError(f"the connection ended after {received:,} of {self.length:,} bytes", hint=TRY_AGAIN)
+                said = f"the connection ended after {received:,} of {self.length:,} bytes"
+                raise self._watch.located(NetworkError(said, hint=TRY_AGAIN))
         finally:
             self.close()
 
     def _read(self) -> bytes:
         try:
             return bytes(self._response.raw.read1(PIECE_BYTES))
+        except NetworkError as error:  # of the framing
+            raise self._watch.located(error)  # noqa: B904 -- the same error, which says where it happened
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-            raise self._watch.ended or broken_body(error, self._mask_all) from error
+            made = broken_body(error, self._mask_all, self._watch.late)
+            raise self._watch.ended or self._watch.located(made) from error
 
     __iter__ = pieces
 
@@ -211,8 +220,9 @@ def shown_place(url: str) -> str:
 class Wire:
     """The connections of one client, for any number of threads."""
 
-    def __init__(self, settings: NetSettings) -> None:
+    def __init__(self, settings: NetSettings, *, note_seconds: float = NOTE_SECONDS) -> None:
         self.settings = settings
+        self._note_seconds = note_seconds
         self._guardian = Guardian()
         self._local = threading.local()
         # Not a requests.Session: it keeps cookies, reads netrc, and looks at redirects even if they are turned off.
@@ -228,8 +238,12 @@ class Wire:
         body: bytes | SizedBody | None = None,
         check_address: AddressCheck | None = None,
         mask: Mask = str,
+        way: str = "",
     ) -> WireAnswer:
-        """Send one request and take the headers of its answer. Raises ``NetworkError`` where none comes."""
+        """Send one request and take the headers of its answer. Raises ``NetworkError`` where none comes.
+
+        ``way`` says in messages how we came to the host: ``where registry.example sent us``.
+        """
         context.checkpoint()
         proxy = self.settings.proxy_for(url)
         is_direct = proxy is None
@@ -237,7 +251,7 @@ class Wire:
         if check_address is not None and not is_direct:
             check_written_address(_place(url)[1], check_address)
             check_address = None
-        watch = Watch(context, self.settings)
+        watch = Watch(context, self.settings, route_to(url, proxy, way, mask_all), note_seconds=self._note_seconds)
         self._local.watch, self._local.check_address = watch, check_address
         self._local.address = None  # where no connection says it: a test's ``responses`` makes none
         self._guardian.add(watch)
@@ -254,6 +268,7 @@ class Wire:
             try:
                 if watch.ended is not None:
                     raise watch.ended
+                watch.answered()
                 address = self._local.address if is_direct else None
                 return WireAnswer(response, watch, self._guardian, address, mask, mask_all)
             except BaseException:
@@ -266,7 +281,9 @@ class Wire:
                 raise watch.ended from None
             if isinstance(error, (requests.RequestException, urllib3.exceptions.HTTPError, OSError, UnicodeError)):
                 # Not ``from error``: what the libraries say has the whole URL in it, signatures and all.
-                raise self._unusable_file(url) or failure(error, mask_all) from None
+                raise self._unusable_file(url) or watch.located(failure(error, mask_all, watch.late)) from None
+            if isinstance(error, NetworkError):
+                watch.located(error)
             raise
         finally:
             self._local.watch = self._local.check_address = None
@@ -296,8 +313,8 @@ class Wire:
             request,
             stream=True,
             timeout=(
-                min(self.settings.connect_seconds, remaining or 0.001),
-                min(self.settings.silence_seconds, remaining or 0.001),
+                min(self.settings.connecting, remaining or 0.001),
+                min(self.settings.timeout, remaining or 0.001),
             ),
             verify=self.settings.ca_for(host, port) or True,
             cert=self.settings.client_certificate_for(host, port) if scheme == "https" else None,

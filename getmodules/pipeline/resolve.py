@@ -16,6 +16,7 @@ from getmodules.addresses.url import check_url
 from getmodules.api.model import Demand, Elsewhere, Evidence, Pin, Shape
 from getmodules.api.ports import Context, Phase
 from getmodules.errors import AddressError, FetchError, GetModulesError, UnsafeContentError
+from getmodules.net.route import sent_by
 from getmodules.pipeline import gates
 from getmodules.pipeline.detect import detect_elsewhere, is_local
 from getmodules.plugins.catalog import Catalog
@@ -50,6 +51,8 @@ class Location:
     home: str = ""
     #: What verifiers said of the addresses that servers on the way named.
     evidence: tuple[Evidence, ...] = ()
+    #: How we came here, for messages: ``where registry.example sent us``.
+    way: str = ""
 
     @property
     def getter(self) -> GetterAdapter:
@@ -93,6 +96,7 @@ class Location:
             shape=self.shape,
             check_address=self.check_address,
             home=home,
+            way=self.way,
             admitted=gates.addresses_of(self.package, context.mirrors),
             **more,
         )
@@ -141,6 +145,7 @@ class Location:
             check_address=elsewhere.check_address or self.check_address,
             home=self.home or self.package.url,
             evidence=(*self.evidence, *gates.admit(package, context)),
+            way=sent_by(self.package.url),
         )
 
 

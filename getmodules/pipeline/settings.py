@@ -63,7 +63,7 @@ class Settings:
             progress=progress or Progress(),
             selection=selection_from(environ, without_plugins),
             plugins=tuple(plugins),
-            network=network or NetSettings.from_environment(environ),
+            network=NetSettings.from_environment(environ) if network is None else network.completed(environ),
             registry=registry_from(environ, registry),
             environ=dict(environ),
             cache_dir=(cache_dir or directory_from(environ)) if use_cache else None,

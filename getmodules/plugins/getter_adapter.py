@@ -7,6 +7,7 @@ from typing import Any, TypeGuard
 
 from getmodules.addresses.core_arguments import CORE_ARGUMENTS
 from getmodules.addresses.types import Arguments, PackageAddress
+from getmodules.addresses.url import check_url
 from getmodules.api.model import Blob, Demand, Elsewhere, Layers, Members, Pin, Unchanged, Want
 from getmodules.api.ports import Context, Fetched
 from getmodules.errors import AddressError
@@ -78,7 +79,7 @@ class GetterAdapter:
         return demands
 
     def resolve(self, package: PackageAddress, context: Context) -> Pin | Elsewhere | None:
-        result = self._optional("resolve", context.mirrors.mirrored(package), context)
+        result = self._optional("resolve", *_asked(package, context))
         if result is None:
             return None
         if isinstance(result, Elsewhere):
@@ -121,12 +122,13 @@ class GetterAdapter:
 
     def versions(self, package: PackageAddress, context: Context) -> tuple[str, ...]:
         """Return the names of the versions of ``package``."""
-        found = self._optional("versions", context.mirrors.mirrored(package), context)
+        found = self._optional("versions", *_asked(package, context))
         return self.plugin.guard.call("versions", bounded_names, found or (), context.checkpoint)
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Fetched:
-        asked = replace(pin, package=context.mirrors.mirrored(pin.package))
-        result = self.plugin.guard.call_method("fetch", self.offer, "fetch", asked, wants, context)
+        package, asking = _asked(pin.package, context)
+        asked = replace(pin, package=package)
+        result = self.plugin.guard.call_method("fetch", self.offer, "fetch", asked, wants, asking)
         if isinstance(result, Blob):
             return self._blob(result)
         if isinstance(result, Layers):
@@ -197,3 +199,11 @@ def adapt_getter(plugin: Plugin, offer: Any) -> GetterAdapter:
         # Not looked up on the offer itself: that may raise, which is reported when the method is called.
         resolves=hasattr(type(offer), "resolve") or "resolve" in getattr(offer, "__dict__", {}),
     )
+
+
+def _asked(package: PackageAddress, context: Context) -> tuple[PackageAddress, Context]:
+    """Return what is asked for in the place of ``package``, and the context in which messages call it a mirror."""
+    asked = context.mirrors.mirrored(package)
+    if asked is package:
+        return asked, context
+    return asked, replace(context, way=f"the mirror of {printable(check_url(package.url).host)}")

@@ -23,9 +23,7 @@ from tests.support.commandline import Result, call, run
 from tests.support.fakes import FILES, ZIP, ZIP_H1, ZIP_SHA256, FakePlugin, Recorder, installed_files, zip_of
 from tests.support.servers import Connection, Received, Server, serving
 
-QUICK = NetSettings(
-    connect_seconds=5, silence_seconds=5, rate_window_seconds=5, rate_window_bytes=1000, backoff_seconds=0.01
-)
+QUICK = NetSettings(connect_seconds=5, timeout=5, rate_window_seconds=5, rate_window_bytes=1000, backoff_seconds=0.01)
 Reply = Callable[[Connection, Received], bool | None]
 
 

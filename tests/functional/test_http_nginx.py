@@ -24,7 +24,7 @@ from tests.support.nginx import Nginx, nginx, passwords
 from tests.support.refusals import refusal
 from tests.support.snapshots import snapshot, write_tree
 
-QUICK = NetSettings(connect_seconds=20, silence_seconds=20, backoff_seconds=0.01)
+QUICK = NetSettings(connect_seconds=20, timeout=20, backoff_seconds=0.01)
 LARGE = zip_of({"noise": hashlib.shake_256(b"").digest(3 << 20)})
 
 LOCATIONS = """

@@ -33,9 +33,7 @@ from tests.support.fakes import installed_files
 from tests.support.snapshots import snapshot
 
 FILES: Mapping[str, str] = {"main.tf": "# main\n" * 1000, "sub/a.tf": "# a\n"}
-QUICK = NetSettings(
-    connect_seconds=2, silence_seconds=1.5, rate_window_seconds=1, rate_window_bytes=2000, backoff_seconds=0.01
-)
+QUICK = NetSettings(connect_seconds=2, timeout=1.5, rate_window_seconds=1, rate_window_bytes=2000, backoff_seconds=0.01)
 USER = {"ada": User("s3cr3t-p4ss")}
 
 

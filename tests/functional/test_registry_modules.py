@@ -59,9 +59,9 @@ def client(authority: Authority, **more: Any) -> Client:
     network = NetSettings(
         ca_file=str(authority.ca),
         connect_seconds=3,
-        silence_seconds=20,
+        timeout=20,
         backoff_seconds=0.01,
-        tries=more.pop("tries", 3),
+        retries=more.pop("retries", 2),
         plain_http=more.pop("plain_http", frozenset()),
     )
     fixed = {"network": network, "environ": {}, "use_cache": False, "limits": Limits(seconds=60)}
@@ -213,7 +213,7 @@ def test_plain_http_is_somebodys_explicit_choice(authority: Authority, tmp_path:
     with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as listening:
         first = listening.submit(_first_byte, listener)
         host = f"127.0.0.1:{listener.getsockname()[1]}"
-        error = error_of(lambda: client(authority, tries=1).get(f"tfr://{host}/{MODULE}", tmp_path / "vpc"))
+        error = error_of(lambda: client(authority, retries=0).get(f"tfr://{host}/{MODULE}", tmp_path / "vpc"))
         assert error.code.startswith("network")
         assert first.result() == b"\x16", "that is no TLS handshake"
     with a_registry(None) as registry:

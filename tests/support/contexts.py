@@ -15,9 +15,7 @@ from getmodules.net.settings import NetSettings
 from getmodules.util.values import replace
 
 #: How a network is waited for: patient enough for a busy machine, impatient enough for a test.
-QUICK = NetSettings(
-    connect_seconds=1, silence_seconds=1.5, rate_window_seconds=1, rate_window_bytes=2000, backoff_seconds=0.01
-)
+QUICK = NetSettings(connect_seconds=1, timeout=1.5, rate_window_seconds=1, rate_window_bytes=2000, backoff_seconds=0.01)
 
 
 def a_context(tmp_path: Path | None = None, **more: Any) -> Context:

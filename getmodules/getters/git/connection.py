@@ -11,6 +11,8 @@ them, because git would connect first, and we must check the address before.
 from __future__ import annotations
 
 import base64
+import logging
+import math
 import os
 import re
 import shlex
@@ -23,11 +25,18 @@ from urllib.parse import unquote
 
 from getmodules.addresses.url import check_url
 from getmodules.api.ports import Context, Credential
-from getmodules.errors import AddressError, AuthenticationError, OfflineError, SentCredential, UnsafeContentError
+from getmodules.errors import (
+    AddressError,
+    AuthenticationError,
+    NetworkError,
+    OfflineError,
+    SentCredential,
+    UnsafeContentError,
+)
 from getmodules.files.opening import NEW
 from getmodules.files.os_errors import translated
 from getmodules.getters.git.environment import connecting, environment
-from getmodules.getters.git.errors import SSHKEY, FailedCommand
+from getmodules.getters.git.errors import SSHKEY, FailedCommand, git_error, may_pass
 from getmodules.getters.git.host_check import CheckedHost, check_host
 from getmodules.getters.git.process import Done, Git, ProcessLimits, RunOptions
 from getmodules.getters.git.remote import TRANSPORTS, Remote, parse_location
@@ -43,17 +52,22 @@ from getmodules.net.credentials import (
     variable_suffix,
 )
 from getmodules.net.refusals import in_clear, shown_origin
+from getmodules.net.route import host_and_port, sent_by
+from getmodules.net.watch import NOTE_SECONDS, tell_silence
 from getmodules.util.redact import Secret, printable
 from getmodules.util.values import field, replace, valueclass
 
+_log = logging.getLogger("getmodules")
 _LOCAL: Final = "file"
+#: How long git may say nothing about a repository on this machine.
+_LOCAL_SECONDS: Final = 60.0
 #: The transports that a redirect may lead to. The user's own ``insteadOf`` may lead to any that we know.
 _REDIRECTS: Final = {"http": ("http", "https"), "https": ("https",)}
 _SSH_OPTIONS: Final = (
     # ssh never prompts, and trusts no unknown host key.
     *("-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"),
     # A shared connection is used if there is one, and none is opened.
-    *("-o", "ControlMaster=no", "-o", "ConnectTimeout=15"),
+    *("-o", "ControlMaster=no"),
 )
 _SSH = re.compile(r"""(?:"[^"]*ssh(?:\.exe)?"|'[^']*ssh(?:\.exe)?'|[^\s"']*ssh(?:\.exe)?)(?=\s|$)""", re.IGNORECASE)
 _KEY_PREFIX: Final = "key-"
@@ -65,13 +79,17 @@ class Connection:
 
     remote: Remote
     directory: Path
-    silence_seconds: float
+    timeout: float
+    #: How often a command is run again that failed for a reason that may pass.
+    retries: int
     #: The kind of network that the host is in, if it is known.
     kind: str | None
     _environ: Mapping[str, str] = field(repr=False)
     _login: GitLogin = field(repr=False)
     _settings: tuple[tuple[str, str], ...] = field(repr=False)
     _variables: Mapping[str, str] = field(repr=False)
+    #: How we came to the host, for messages.
+    _way: str = ""
 
     def environment(self, repository: Path, more: tuple[tuple[str, str], ...] = ()) -> dict[str, str]:
         return connecting(
@@ -91,32 +109,81 @@ class Connection:
         more: tuple[tuple[str, str], ...] = (),
         **options: Unpack[RunOptions],
     ) -> Done:
-        """Run ``git`` against the remote, or the one that it redirects to."""
-        done = git.run(arguments, self.environment(repository, more), **options)
+        """Run ``git`` against the remote, or the one that it redirects to; again after a failure that may pass."""
+        tries = self.retries + 1
+        for attempt in range(1, tries + 1):
+            _log.debug("git %s %s, try %d of %d", arguments[0], self.remote.shown, attempt, tries)
+            try:
+                done = self._run_once(git, arguments, repository, more, **options)
+                if done.code == 0 or attempt == tries:
+                    return done
+                failure = git_error(done.said, self.failed_command(f"git {arguments[0]}", done))
+                if not may_pass(failure):
+                    return done
+            except NetworkError as error:  # git was silent, and was ended
+                if attempt == tries or not error.retryable or git.context.deadline.remaining() <= 0:
+                    raise
+                failure = error
+            _log.debug("try %d of %d failed: %s", attempt, tries, failure)
+            git.context.network.session().pause(attempt, None, git.context)
+        raise AssertionError("the last try returns or raises")
+
+    def _run_once(
+        self,
+        git: Git,
+        arguments: Sequence[str],
+        repository: Path,
+        more: tuple[tuple[str, str], ...],
+        **options: Unpack[RunOptions],
+    ) -> Done:
+        done = git.run(arguments, self.environment(repository, more), **options)._replace(place=self._place)
         if done.code != 0 and self._login.otherwise is not None and knows_no_password(done.said):
-            return replace(self, _login=self._login.otherwise).run(git, arguments, repository, more, **options)
+            return replace(self, _login=self._login.otherwise)._run_once(git, arguments, repository, more, **options)
         if done.code == 0 or not (we_follow_redirects(self.remote, git.context) and was_redirected(done.said)):
             return done
         target = redirect_target(self.remote, self._offered.authorization, git.context)
         if target is None:
             return done
         check = address_check_for_class(self.kind, partial(_too_far_in, self.remote.shown))
-        there = Git(replace(git.context, check_address=check))
+        there = Git(replace(git.context, check_address=check, way=sent_by(self.remote.location)))
         with connected(target, there, self.directory) as connection:
-            return there.run(arguments, connection.environment(repository, more), **options)
+            if (limits := options.get("limits")) is not None:
+                options["limits"] = connection.process_limits(there.context, limits.measure)
+            found = there.run(arguments, connection.environment(repository, more), **options)
+            return found._replace(place=connection._place)
+
+    @property
+    def _place(self) -> str:
+        """The host and port, and who sent us there; empty for a repository on this machine."""
+        if self.remote.scheme == _LOCAL:
+            return ""
+        place = host_and_port(self.remote.origin.host.strip("[]"), self.remote.origin.port)
+        return f"{place}, {self._way}" if self._way else place
 
     @property
     def _offered(self) -> GitLogin:
         return self._login.otherwise or self._login
 
-    def process_limits(self, measure: Callable[[], int] = int) -> ProcessLimits:
-        return ProcessLimits(measure, self.silence_seconds)
+    def process_limits(self, context: Context, measure: Callable[[], int] = int) -> ProcessLimits:
+        if self.remote.scheme == _LOCAL:
+            return ProcessLimits(measure, self.timeout)
+        server = self._place.partition(",")[0]
+        return ProcessLimits(
+            measure,
+            self.timeout,
+            place=f"waiting for the answer of {self._place}",
+            tell_silence=partial(tell_silence, context, server, NOTE_SECONDS, self.timeout),
+        )
 
-    def failed_command(self, what: str) -> FailedCommand:
+    def failed_command(self, what: str, done: Done | None = None) -> FailedCommand:
+        """Return the command ``what``, for its error; ``done`` is its result, if it has one."""
         variable = TOKEN_PREFIX + variable_suffix(self.remote.origin) if self.remote.is_web else None
         login = self._offered
         offered = login.offered or (SSHKEY if self.remote.sshkey is not None else None)
-        return FailedCommand(f"{what} {self.remote.shown}", offered, variable, login.username, login.withheld_from)
+        place = self._place if done is None else done.place
+        return FailedCommand(
+            f"{what} {self.remote.shown}", offered, variable, login.username, login.withheld_from, place
+        )
 
 
 @contextmanager
@@ -124,7 +191,7 @@ def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]
     """Open a connection; ``directory`` is private, since the key of the address is in it meanwhile."""
     variables: dict[str, str] = {}
     context = git.context
-    silence = 60.0
+    timeout, retries = _LOCAL_SECONDS, 0
     if context.offline and (remote.scheme != _LOCAL or rewritten(remote, git, directory) != remote.location):
         raise OfflineError(
             f"{remote.shown} is not in the cache, or not all that is needed of it", hint="run it once without --offline"
@@ -136,7 +203,9 @@ def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]
     settings: list[tuple[str, str]] = [*found.settings, *remote_url_settings(remote)]
     if remote.scheme != _LOCAL:
         network = context.network.settings
-        silence = network.silence_seconds
+        timeout, retries = network.timeout, network.retries
+        # git counts in whole seconds; it ends a transfer that is slower than this.
+        settings += [("http.lowSpeedLimit", "1024"), ("http.lowSpeedTime", str(math.ceil(network.timeout)))]
         if we_follow_redirects(remote, context):
             settings.append(("http.followRedirects", "false"))
         if remote.is_web:
@@ -149,7 +218,8 @@ def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]
         yield Connection(
             remote=remote,
             directory=directory,
-            silence_seconds=silence,
+            timeout=timeout,
+            retries=retries,
             kind=found.kind,
             _environ=context.environ,
             _login=(
@@ -159,6 +229,7 @@ def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]
             ),
             _settings=tuple(settings),
             _variables=variables,
+            _way=context.way,
         )
 
 
@@ -212,7 +283,7 @@ def _ssh_command(remote: Remote, git: Git, directory: Path, key: Path | None) ->
     own = own or (_configured_ssh(git, directory) if leads_to_ssh(remote, git, directory) else "") or "ssh"
     if os.path.basename(own.split()[0]).lower().removesuffix(".exe") in ("plink", "tortoiseplink"):
         return f"{own} -batch"
-    options = [*_SSH_OPTIONS]
+    options = [*_SSH_OPTIONS, "-o", f"ConnectTimeout={math.ceil(git.context.network.settings.connecting)}"]
     if key is not None:
         options += ["-i", str(key), "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none"]
     program = _SSH.match(own)
@@ -400,7 +471,8 @@ def _request_redirect_target(remote: Remote, authorization: str | None, context:
     grant = (
         None if authorization is None else Authorization(origin=remote.origin, headers={"Authorization": authorization})
     )
-    call = Call(method="GET", url=url, authorization=grant, accept=frozenset({401, 403}))
+    # Without retries of its own: they are counted with those of the git command, which is run again.
+    call = Call(method="GET", url=url, authorization=grant, accept=frozenset({401, 403}), retries=0)
     answer = context.network.session().send(call, context)
     answer.close()
     if answer.url == url:

@@ -36,8 +36,6 @@ _ALWAYS: Final = (
     ("fetch.writeCommitGraph", "false"),
     ("gc.auto", "0"),
     ("http.followRedirects", "initial"),
-    ("http.lowSpeedLimit", "1024"),
-    ("http.lowSpeedTime", "30"),
     # The user can switch it off for single hosts, and not for all.
     ("http.sslVerify", "true"),
     ("maintenance.auto", "false"),

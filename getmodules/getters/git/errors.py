@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
-from functools import cache, partial
-from typing import Final, Literal, NamedTuple
+from functools import cache
+from typing import Final, Literal, NamedTuple, TypeGuard
 
+from getmodules.api.http import TRANSIENT
 from getmodules.api.limits import GIB, metadata_exceeded
 from getmodules.errors import (
     AuthenticationError,
@@ -28,9 +29,10 @@ from getmodules.errors import (
     UnsafeContentError,
 )
 from getmodules.getters.git.messages import detail, parse_messages
-from getmodules.util.redact import quoted
+from getmodules.net.route import host_and_port
+from getmodules.util.redact import printable, quoted
 
-__all__ = ["FailedCommand", "git_error", "knows_no_commit", "refuses_commit"]
+__all__ = ["FailedCommand", "git_error", "knows_no_commit", "may_pass", "refuses_commit"]
 #: The source of a key that was part of the address.
 SSHKEY: Final = "sshkey="
 
@@ -48,6 +50,8 @@ class FailedCommand(NamedTuple):
     username: str | None = None
     #: The host that no credential was sent to for want of TLS, as ``--plain-http`` names it.
     withheld_from: str | None = None
+    #: The host and port that git was to connect to, and who sent us there.
+    place: str = ""
 
     @property
     def sent(self) -> SentCredential | None:
@@ -83,6 +87,11 @@ def refuses_commit(said: str) -> bool:
 def knows_no_commit(said: str) -> bool:
     """Return whether the server does not have the commit or ref."""
     return _KNOWS_NO_COMMIT.search(said) is not None
+
+
+def may_pass(error: GetModulesError) -> TypeGuard[NetworkError]:
+    """Return whether the command may succeed if it is run again."""
+    return isinstance(error, NetworkError) and error.retryable
 
 
 # --------------------------------------------------------------------------------------- the table of messages
@@ -150,8 +159,9 @@ def _rows_of_refused_objects() -> tuple[Row, ...]:
 def _rows_of_connecting() -> tuple[Row, ...]:
     """The messages about the connection and the login."""
     return (
+        _here(connecting("temporary failure in name resolution", _SPELLED), r"[Tt]emporary failure in name resolution"),
         _here(
-            network_error("the host is not known", _SPELLED),
+            connecting("the host is not known", _SPELLED, retryable=False),
             *(r"[Cc]ould not resolve (?:host|proxy)", r"[Nn]ame or service not known", r"name resolution"),
             *(r"unable to look up", r"nodename nor servname", r"[Nn]o address associated"),
         ),
@@ -177,7 +187,9 @@ def _rows_of_connecting() -> tuple[Row, ...]:
             *(r"Protocol \"?\w+\"? (?:not supported|disabled|is disabled)", r"transport '[^']*' not allowed"),
             r"update url base from redirection",
         ),
-        _here(network_error("it was sent on without arriving anywhere"), r"Maximum \(?\d+\)? redirects"),
+        _here(
+            network_error("it was sent on without arriving anywhere", retryable=False), r"Maximum \(?\d+\)? redirects"
+        ),
         _anywhere(
             authentication,
             *(r"Authentication failed", r"could not read (?:Username|Password)", r"terminal prompts disabled"),
@@ -191,20 +203,20 @@ def _rows_of_timeouts() -> tuple[Row, ...]:
     return (
         _here(
             network_error(
-                "the server is too slow", "allow more time with --limit seconds=N, or try again later", "timeout"
+                "the server is too slow", "allow more time with --timeout SECONDS, or try again later", "timeout"
             ),
             r"too slow",
         ),
         _here(
-            network_error(
+            connecting(
                 "there is no answer",
-                "is a firewall or a proxy in the way, and is it the right port?",
+                "is a firewall or a proxy in the way, and is it the right port? --timeout gives it more time",
                 "timeout",
             ),
             *(r"[Tt]imed out", r"\b[Tt]imeout\b"),
         ),
         _here(
-            network_error("the connection was refused", _SPELLED),
+            connecting("the connection was refused", _SPELLED),
             *(r"[Cc]onnection refused", r"[Ff]ailed to connect", r"[Cc]ouldn't connect"),
             *(r"unable to connect to", r"[Nn]o route to host", r"[Nn]etwork is unreachable"),
         ),
@@ -241,11 +253,16 @@ def _rows_of_broken_connections() -> tuple[Row, ...]:
             network_error(
                 "the server's ssh and the one here have no way in common",
                 "a newer ssh at either end; or allow for this one host in ~/.ssh/config what it offers",
+                retryable=False,
             ),
             r"^Unable to negotiate with",
         ),
         _here(
-            network_error("what answers there does not speak ssh", "is it the right port, and no proxy in the way?"),
+            network_error(
+                "what answers there does not speak ssh",
+                "is it the right port, and no proxy in the way?",
+                retryable=False,
+            ),
             *(r"banner line", r"^banner exchange: ", r"^Bad packet length", r"^Protocol major versions differ"),
         ),
         _here(
@@ -267,7 +284,9 @@ def _rows_of_broken_connections() -> tuple[Row, ...]:
             *(r"corrupt", r"inflate", r"index-pack", r"bad pack", r"unpack", r"unresolved delta", r"mismatch"),
             *(r"bad (?:object|shallow)", r"invalid object", r"missing (?:blob|tree)", r"fsck"),
         ),
-        _anywhere(network_error("the server refuses"), r"remote error: ", r"Server does not ", r"\bERR "),
+        _anywhere(
+            network_error("the server refuses", retryable=False), r"remote error: ", r"Server does not ", r"\bERR "
+        ),
     )
 
 
@@ -284,7 +303,43 @@ def error_with(
     return lambda command, said, _: kind(f"{command.what}: {sentence} ({detail(said)})", part=part, hint=hint)
 
 
-network_error = partial(error_with, NetworkError)
+def network_error(
+    sentence: str, hint: str | None = None, part: str | None = None, *, retryable: bool = True
+) -> MakeError:
+    """Return the same for errors of the network, which name the host and port."""
+    return lambda command, said, _: NetworkError(
+        f"{command.what}: {sentence} ({detail(said)}){_at(command.place)}", part=part, hint=hint, retryable=retryable
+    )
+
+
+def _at(place: str) -> str:
+    return f", at {place}" if place else ""
+
+
+#: The hosts that programs on this machine say that they connected to: they may have been sent on, or go by a proxy.
+_TRIED: Final = re.compile(
+    r"(?:[Ff]ailed to connect to|connect to host) (?P<host>[^\s'\"]+) port (?P<port>\d{1,5})\b"
+    r"|[Cc]ould not resolve (?:host|hostname|proxy):? (?P<name>[^\s:;'\")]+)"
+)
+
+
+def connecting(sentence: str, hint: str | None = None, part: str | None = None, *, retryable: bool = True) -> MakeError:
+    """Return a function that makes the error for a connection that was not made."""
+
+    def make(command: FailedCommand, said: str, _: object) -> GetModulesError:
+        tried = _TRIED.search(said)
+        place = command.place
+        if tried is not None and tried["host"]:
+            named = host_and_port(tried["host"].strip("[]"), int(tried["port"]))
+            place = place if place.startswith(named) else named
+        elif tried is not None and not place.startswith(f"{tried['name']}:"):
+            place = printable(tried["name"])
+        where = f"connecting to {place}: " if place else ""
+        return NetworkError(
+            f"{command.what}: {where}{sentence} ({detail(said)})", part=part, hint=hint, retryable=retryable
+        )
+
+    return make
 
 
 def unknown_failure(command: FailedCommand, said: str) -> GetModulesError:
@@ -476,7 +531,9 @@ def http_status(command: FailedCommand, said: str, found: re.Match[str]) -> GetM
         return not_found(command, said, found)
     if code == 429:
         return RateLimitedError(text, hint=_WAIT)
-    return NetworkError(text, hint="the server is in trouble: try again later" if code >= 500 else None)
+    return NetworkError(
+        text, hint="the server is in trouble: try again later" if code >= 500 else None, retryable=code in TRANSIENT
+    )
 
 
 def not_found(command: FailedCommand, said: str, _: object) -> GetModulesError:

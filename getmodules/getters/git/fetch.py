@@ -187,7 +187,7 @@ class Fetcher:
                 store.path,
                 more,
                 given=given,
-                limits=self._connection.process_limits(lambda: self._budget.measure(store)),
+                limits=self._connection.process_limits(self._git.context, lambda: self._budget.measure(store)),
                 on_line=FetchProgress(self._git.context).read_line,
             )
         finally:
@@ -201,7 +201,7 @@ class Fetcher:
             # The server has just named this commit itself. If it cannot give it, its repository is broken.
             return self.no_commit(wanted.commit) if wanted.ref is None else self._lost(wanted)
         self._git.check_version(self._connection.environment(self._connection.directory))
-        return git_error(done.said, self._connection.failed_command("git fetch from"))
+        return git_error(done.said, self._connection.failed_command("git fetch from", done))
 
     def _has(self, store: Store, commit: str) -> bool:
         objects = Objects(store, self._git)

@@ -8,13 +8,9 @@ the known host key proves the identity of the host.
 
 from __future__ import annotations
 
-import ipaddress
-import socket
-import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from typing import Final
 
 from getmodules.errors import NetworkError, UnsafeContentError
 from getmodules.getters.git.environment import environment
@@ -22,9 +18,8 @@ from getmodules.getters.git.process import Git
 from getmodules.getters.git.remote import Remote
 from getmodules.getters.git.rewriting import rewritten
 from getmodules.net.address_check import address_class, check_written_address
+from getmodules.net.connecting import is_address, look_up
 from getmodules.util.values import valueclass
-
-_TICK: Final = 0.1
 
 
 @valueclass(kw_only=False)
@@ -48,7 +43,7 @@ def check_host(remote: Remote, git: Git, directory: Path) -> CheckedHost:
         if check is not None:
             check_written_address(host, check)
         return CheckedHost()
-    found = _addresses(host, remote.origin.port, context.checkpoint)
+    found = _addresses(host, remote.origin.port, context.network.settings.connecting, context.checkpoint)
     if not found:
         if check is not None and remote.scheme != "ssh" and not _has_proxy(remote, git, directory):
             raise NetworkError(
@@ -63,42 +58,20 @@ def check_host(remote: Remote, git: Git, directory: Path) -> CheckedHost:
     return CheckedHost(kinds.pop() if len(kinds) == 1 else None, _pinned(remote, host, found))
 
 
-def _addresses(host: str, port: int, checkpoint: Callable[[], None]) -> list[str]:
-    if _is_address(host):
-        return _look_up(host, port)
-    # The system waits long for a silent name server, and cannot be interrupted: so a thread asks.
-    answer: SimpleQueue[list[str]] = SimpleQueue()
-    threading.Thread(target=lambda: answer.put(_look_up(host, port)), name="getmodules-names", daemon=True).start()
-    while True:
-        try:
-            return answer.get(timeout=_TICK)
-        except Empty:
-            checkpoint()
-
-
-def _look_up(host: str, port: int) -> list[str]:
-    # For a str, Python loads the tables of international names, even if it is ASCII.
-    name = host.encode() if host.isascii() else host
+def _addresses(host: str, port: int, seconds: float, checkpoint: Callable[[], None]) -> list[str]:
+    end = time.monotonic() + seconds
     try:
-        found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
+        found = look_up(host, port, lambda: end - time.monotonic(), checkpoint)
+    except (OSError, ValueError):
         return []
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 def _pinned(remote: Remote, host: str, addresses: list[str]) -> tuple[tuple[str, str], ...]:
-    if not remote.is_web or _is_address(host):
+    if not remote.is_web or is_address(host):
         return ()
     written = ",".join(f"[{each}]" if ":" in each else each for each in addresses)
     return (("http.curloptResolve", f"{host}:{remote.origin.port}:{written}"),)
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def _has_proxy(remote: Remote, git: Git, directory: Path) -> bool:

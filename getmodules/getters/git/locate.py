@@ -74,10 +74,10 @@ def refs_of(remote: Remote, context: Context) -> Refs:
 def _list_refs(remote: Remote, git: Git) -> Refs:
     with _lookup_directory(remote, git.context) as directory, connected(remote, git, directory) as connection:
         asked = ["ls-remote", "--symref", "--end-of-options", REMOTE]
-        done = connection.run(git, asked, directory, _ALL_AT_ONCE, limits=connection.process_limits())
+        done = connection.run(git, asked, directory, _ALL_AT_ONCE, limits=connection.process_limits(git.context))
         if done.code != 0:
             git.check_version(connection.environment(directory))
-            raise git_error(done.said, connection.failed_command("git ls-remote of"))
+            raise git_error(done.said, connection.failed_command("git ls-remote of", done))
         refs = Refs.parse(done.output)
     if not refs.ids:
         _check_speaks_git(remote, git)

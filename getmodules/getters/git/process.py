@@ -24,6 +24,7 @@ from typing import IO, TYPE_CHECKING, Final, NamedTuple, TypedDict
 from getmodules.api.limits import GIB, KIB, METADATA_BYTES, MIB, metadata_exceeded
 from getmodules.api.ports import Context
 from getmodules.errors import FetchError, NetworkError, ToolMissingError
+from getmodules.net.watch import NOTE_SECONDS
 from getmodules.util.processes import feed, kill, pause
 from getmodules.util.redact import printable
 
@@ -45,6 +46,12 @@ class Done(NamedTuple):
     code: int
     output: bytes
     said: str
+    #: The host and port of the remote, if it was one: after a redirect it is another one than the address has.
+    place: str = ""
+
+
+def _say_nothing() -> None:
+    """Say nothing of a silence."""
 
 
 class ProcessLimits(NamedTuple):
@@ -52,7 +59,13 @@ class ProcessLimits(NamedTuple):
 
     #: Called now and then. Returns how much the process has fetched; raises if that is too much.
     measure: Callable[[], int]
-    silence_seconds: float
+    #: The seconds that git may say and fetch nothing.
+    timeout: float
+    #: The words for what a silent git is doing: ``waiting for the answer of git.example:443``.
+    place: str = "git"
+    #: Tells the user, once, that the server is silent.
+    tell_silence: Callable[[], None] = _say_nothing
+    note_seconds: float = NOTE_SECONDS
 
 
 class RunOptions(TypedDict, total=False):
@@ -277,7 +290,7 @@ class _Watch:
     def __init__(self, context: Context, limits: ProcessLimits | None) -> None:
         self._context = context
         self._limits = limits
-        self._fetched = 0
+        self._fetched, self._is_noted = 0, False
         self._active = self._looked = time.monotonic()
 
     def active(self) -> None:
@@ -292,12 +305,16 @@ class _Watch:
         fetched = self._limits.measure()
         if fetched != self._fetched:
             self._fetched, self._active = fetched, now
-        if now - self._active > self._limits.silence_seconds:
+        silent, limits = now - self._active, self._limits
+        if silent > limits.timeout:
             raise NetworkError(
-                f"git had nothing to say for {self._limits.silence_seconds:g} seconds",
+                f"{limits.place}: nothing came for {limits.timeout:g} seconds",
                 part="timeout",
-                hint="is the server in trouble, or a firewall in the way?",
+                hint="is the server in trouble, or a firewall in the way? --timeout gives it more time",
             )
+        if silent > limits.note_seconds and not self._is_noted:
+            self._is_noted = True
+            limits.tell_silence()
 
 
 class _ErrorOutput:

@@ -104,8 +104,8 @@ class WebSource:
                 error.hint = f"for the git repository: {repository}"
             raise
 
-    def _send(self, headers: Mapping[str, str]) -> HttpAnswer:
-        call = replace(self._call, headers=headers)
+    def _send(self, headers: Mapping[str, str], retries: int | None = None) -> HttpAnswer:
+        call = replace(self._call, headers=headers, retries=retries)
         answer = self._session.send(call, self._context)
         if answer.status in (401, 403):
             error = self._access.refused(call, answer)

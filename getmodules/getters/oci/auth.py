@@ -31,6 +31,7 @@ from getmodules.net.credentials import (
     variable_suffix,
 )
 from getmodules.net.refusals import in_clear
+from getmodules.net.route import sent_by_origin
 from getmodules.net.wire import SMALL_BODY_BYTES
 from getmodules.util.redact import Secret, printable, redact
 from getmodules.util.strict_json import StrictJsonError, array_of, loads, mapping, optional, required, size, string
@@ -191,6 +192,7 @@ class Tokens:
         realm = received.challenge.parameters.get("realm", "")
         check_address = check_realm(realm, registry, received.address, received.mask)
         call = _token_call(realm, received.challenge.parameters.get("service"), scopes, credential)
+        elsewhere = origin_of(realm) != registry
         call = replace(
             call,
             replayable=True,
@@ -199,6 +201,7 @@ class Tokens:
             explain=explain_error,
             accept=call.accept | _REFUSALS,
             authorization=None if call.authorization is None else replace(call.authorization, asked_by=registry),
+            way=sent_by_origin(registry) if elsewhere else None,
         )
         asked = time.monotonic()
         answer = self._session.send(call, context)

@@ -40,6 +40,7 @@ from getmodules.getters.oci.repository import (
 from getmodules.getters.oci.upload import Upload, check_stored
 from getmodules.net.address_check import address_check_for
 from getmodules.net.download import Download
+from getmodules.net.route import sent_by
 from getmodules.net.session import checked_target, failed
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
@@ -109,6 +110,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
         read: int | None = None,
         replayable: bool | None = None,
         named_from: str | None = None,
+        retries: int | None = None,
     ) -> HttpAnswer:
         """Send one request with a grant for its origin, and once more with the grant that a 401 asks for.
 
@@ -116,6 +118,7 @@ class RegistryClient(Registry):  # type: ignore[misc]
         """
         registry = origin_of(f"{self.prefix}://{self.hostname}/")
         grant = self._tokens.grant(registry, self._repository, self._actions, context)
+        elsewhere = origin_of(url) != registry
         call = Call(
             method=method,
             url=url,
@@ -126,7 +129,9 @@ class RegistryClient(Registry):  # type: ignore[misc]
             explain=explain_error,
             read=read,
             replayable=replayable,
-            check_address=None if origin_of(url) == registry else address_check_for(named_from, self._too_far_in),
+            retries=retries,
+            check_address=address_check_for(named_from, self._too_far_in) if elsewhere else None,
+            way=sent_by(f"{self.prefix}://{self.hostname}/") if elsewhere else None,
         )
         answer = self._session.send(call, context)
         # Only the registry itself gets a credential, and no host that it redirected to.
@@ -172,8 +177,8 @@ class RegistryClient(Registry):  # type: ignore[misc]
     def blob(self, descriptor: Descriptor, context: Context) -> Iterable[bytes]:
         url = self._url(self._location.get_blob_url(str(descriptor.digest)))
 
-        def send(headers: Mapping[str, str]) -> HttpAnswer:
-            return self.do_request(url, "GET", headers=headers, stream=True, context=context)
+        def send(headers: Mapping[str, str], retries: int | None) -> HttpAnswer:
+            return self.do_request(url, "GET", headers=headers, stream=True, context=context, retries=retries)
 
         return Download(send, self._session, context, immutable=True)
 
@@ -222,16 +227,17 @@ class RegistryClient(Registry):  # type: ignore[misc]
         api = f"{self.prefix}://{self.hostname}"
         return RegistryClient(api, self._repository, self._session, self._tokens, self._notice, "pull,push")
 
-    def has_blob(self, digest: Digest, context: Context) -> bool:
+    def has_blob(self, digest: Digest, context: Context, retries: int | None = None) -> bool:
         url = self._url(self._location.get_blob_url(str(digest)))
-        answer = self.do_request(url, "HEAD", context=context, accept=frozenset({404}))
+        answer = self.do_request(url, "HEAD", context=context, accept=frozenset({404}), retries=retries)
         answer.close()
         return answer.status != 404
 
     def put_blob(self, digest: Digest, size: int, chunks: Callable[[], Iterable[bytes]], context: Context) -> None:
         url = self._url(self._location.upload_blob_url())
         request = partial(self.do_request, context=context)
-        Upload(request, self._session, url, digest, size, chunks, context).run(partial(self.has_blob, digest, context))
+        is_there = partial(self.has_blob, digest, context)
+        Upload(request, self._session, url, digest, size, chunks, context).run(is_there)
 
     def put_manifest(self, reference: str, manifest: RawManifest, context: Context, *, replace: bool) -> None:
         answer = self.do_request(

@@ -6,14 +6,15 @@ Every registry takes a blob in one ``PUT``. Some do not know chunks, and others 
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from getmodules.api.http import HttpAnswer, HttpSession, SizedBody
+from getmodules.api.http import TRANSIENT, HttpAnswer, HttpSession, SizedBody
 from getmodules.api.ports import Context
-from getmodules.errors import DigestMismatchError, FetchError, GetModulesError, NetworkError
-from getmodules.net.session import TRANSIENT, checked_target
+from getmodules.errors import DigestMismatchError, FetchError, NetworkError
+from getmodules.net.session import checked_target
 from getmodules.util.digest import Digest
 from getmodules.util.values import valueclass
 
@@ -21,6 +22,7 @@ CHUNK_BYTES = 64 << 20
 #: If a registry names a larger chunk, the blob is sent in one request.
 _MOST_CHUNK_BYTES = 1 << 30
 _RANGE = re.compile(r"(?:bytes=)?0-(\d{1,18})", re.ASCII)
+_log = logging.getLogger("getmodules")
 _BODY_TYPE = {"Content-Type": "application/octet-stream"}
 
 
@@ -37,6 +39,7 @@ class SendRequest(Protocol):
         accept: frozenset[int] = frozenset(),
         replayable: bool | None = None,
         named_from: str | None = None,
+        retries: int | None = None,
     ) -> HttpAnswer: ...
 
 
@@ -46,6 +49,13 @@ class _UploadLocation:
 
     url: str
     named_from: str | None
+
+
+class _UploadStart(NamedTuple):
+    """The registry's answer to the wish to upload: where to, and the least size of a chunk (0: it does not say)."""
+
+    location: _UploadLocation
+    least_bytes: int
 
 
 class Upload:
@@ -72,38 +82,47 @@ class Upload:
         self._context = context
         self._chunk_bytes = chunk_bytes
 
-    def run(self, is_there: Callable[[], bool]) -> None:
-        """Send the blob, and try again after failures. ``is_there`` tells whether a try without an answer succeeded."""
-        in_chunks = False
-        for attempt in range(1, self._session.settings.tries + 1):
+    def run(self, is_there: Callable[[int], bool]) -> None:
+        """Send the blob, and try again after failures. ``is_there`` tells whether a try without an answer succeeded.
+
+        It is called with the number of retries that are left: all requests of a try are counted together, since a
+        server that is silent would otherwise be waited for so often squared.
+        """
+        in_chunks, attempt, tries = False, 1, self._session.settings.retries + 1
+        while True:
+            left = tries - attempt
+            start = self._start(left)
             try:
-                self._attempt(in_chunks)
+                self._attempt(start, in_chunks)
                 return
             except _TooLargeError as error:
                 if in_chunks or self._size <= self._chunk_bytes:
                     raise error.error from None
-                in_chunks = True
+                in_chunks = True  # another way, which is not a retry
             except NetworkError as error:
-                if attempt == self._session.settings.tries or error.part == "certificate" or not _is_transient(error):
+                if not left or not error.retryable:
                     raise
+                _log.debug("try %d of %d failed: %s", attempt, tries, error.message)
                 self._session.pause(attempt, None, self._context)
-                if is_there():
+                if is_there(left - 1):
                     return
+                attempt += 1
                 in_chunks = self._size > self._chunk_bytes
-        raise NetworkError("the registry takes the blob neither in one nor in chunks")
 
-    def _attempt(self, in_chunks: bool) -> None:
-        started = self._request(self._start_url, "POST", data=b"", replayable=True)
+    def _start(self, retries: int) -> _UploadStart:
+        """Ask for the place of an upload, and what its chunks must have."""
+        started = self._request(self._start_url, "POST", data=b"", replayable=True, retries=retries)
         _drain(started)
-        location = _location(started)
         least = started.headers.get("OCI-Chunk-Min-Length", "").strip()
-        least_bytes = int(least[:18]) if least.isascii() and least.isdigit() else 0
-        wanted = bool(least_bytes) and self._size > max(least_bytes, self._chunk_bytes)
-        if (in_chunks or wanted) and least_bytes <= _MOST_CHUNK_BYTES:
-            location = self._send_chunks(location, max(least_bytes, self._chunk_bytes))
+        return _UploadStart(_location(started), int(least[:18]) if least.isascii() and least.isdigit() else 0)
+
+    def _attempt(self, start: _UploadStart, in_chunks: bool) -> None:
+        wanted = bool(start.least_bytes) and self._size > max(start.least_bytes, self._chunk_bytes)
+        if (in_chunks or wanted) and start.least_bytes <= _MOST_CHUNK_BYTES:
+            location = self._send_chunks(start.location, max(start.least_bytes, self._chunk_bytes))
             self._finish(location, None)
         else:
-            self._finish(location, lambda: SizedBody(self._chunks(), self._size))
+            self._finish(start.location, lambda: SizedBody(self._chunks(), self._size))
 
     # ------------------------------------------------------------------------------------------- in one request
 
@@ -126,17 +145,19 @@ class Upload:
 
     def _send_chunks(self, location: _UploadLocation, length: int) -> _UploadLocation:
         """Send all chunks, and return the URL of the closing PUT. A chunk that was cut is continued."""
-        sent, failures = 0, 0
+        sent, failures, tries = 0, 0, self._session.settings.retries + 1
         while sent < self._size:
             end = min(sent + length, self._size)
             try:
                 location, now = self._send_chunk(location, sent, end)
             except NetworkError as error:
                 failures += 1
-                if failures >= self._session.settings.tries or not _is_transient(error):
+                error.retryable = error.retryable and failures < tries  # it is not begun anew, either
+                if not error.retryable:
                     raise
+                _log.debug("try %d of %d failed: %s", failures, tries, error.message)
                 self._session.pause(failures, None, self._context)
-                location, now = self._ask_progress(location)
+                location, now = self._ask_progress(location, tries - failures - 1)
             if now > sent:
                 failures = 0
             elif not failures:
@@ -157,14 +178,17 @@ class Upload:
         _refuse(answer)
         _drain(answer)
         if answer.status == 416:
-            return self._ask_progress(location)
+            return self._ask_progress(location, None)
         return _location(answer), _received(answer, end)
 
-    def _ask_progress(self, location: _UploadLocation) -> tuple[_UploadLocation, int]:
+    def _ask_progress(self, location: _UploadLocation, retries: int | None) -> tuple[_UploadLocation, int]:
         """Ask how many bytes the registry has; if it has lost the session, raise, and the blob is sent anew."""
         try:
-            answer = self._request(location.url, "GET", named_from=location.named_from)
+            answer = self._request(location.url, "GET", named_from=location.named_from, retries=retries)
         except FetchError as error:
+            if isinstance(error, NetworkError) and error.retryable:
+                error.retryable = False  # it was asked often enough
+                raise
             raise NetworkError(f"the upload was cut, and cannot be taken up again: {error.message}") from error
         _drain(answer)
         there = _location(answer) if "Location" in answer.headers else location
@@ -188,10 +212,6 @@ def _refuse(answer: HttpAnswer) -> None:
     if answer.status in TRANSIENT:
         answer.close()
         raise NetworkError(f"the registry answered {answer.status} to an upload", hint="try again later")
-
-
-def _is_transient(error: GetModulesError) -> bool:
-    return isinstance(error, NetworkError) and error.part != "certificate"
 
 
 def _location(answer: HttpAnswer) -> _UploadLocation:

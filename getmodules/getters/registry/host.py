@@ -37,6 +37,7 @@ from getmodules.net.credentials import (
     variable_suffix,
 )
 from getmodules.net.refusals import refused
+from getmodules.net.route import sent_by
 from getmodules.net.session import checked_target
 from getmodules.net.terraform_get import HTML_TYPES
 from getmodules.net.wire import shown_host
@@ -60,6 +61,8 @@ class Service:
     url: str
     #: Checks the network address of a service on another host.
     check_address: AddressCheck | None = None
+    #: How we came to that other host, for messages.
+    way: str | None = None
 
 
 class RegistryHost:
@@ -130,13 +133,13 @@ class RegistryHost:
         url = _followed(answer, name, location).partition("?")[0].rstrip("/") + "/"
         elsewhere = origin_of(url) != origin_of(answer.url)
         check = address_check_for(answer.address, self.too_far_in) if elsewhere else None
-        return Service(name=name, url=url, check_address=check)
+        return Service(name=name, url=url, check_address=check, way=sent_by(answer.url) if elsewhere else None)
 
     def ask(self, service: Service, path: str) -> HttpAnswer:
         """Request ``path`` of the service. Return a success, or a 404 or 410, whose message is up to the caller."""
-        return self._send(f"{service.url}{path}", service.check_address)
+        return self._send(f"{service.url}{path}", service.check_address, service.way)
 
-    def _send(self, url: str, check_address: AddressCheck | None) -> HttpAnswer:
+    def _send(self, url: str, check_address: AddressCheck | None, way: str | None = None) -> HttpAnswer:
         call = Call(
             method="GET",
             url=url,
@@ -144,6 +147,7 @@ class RegistryHost:
             authorization=self._grant,
             accept=_JUDGED_HERE,
             check_address=check_address,
+            way=way,
             read=_DOCUMENT_BYTES,
         )
         answer = self._session.send(call, self._context)

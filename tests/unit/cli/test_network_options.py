@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from getmodules.cli import network_options as subject
+from getmodules.cli.main import COMMANDS
 from getmodules.cli.options import Parser, add_network
 from getmodules.cli.render import Console
 from getmodules.errors import ConfigError
@@ -184,3 +185,70 @@ def test_what_is_no_mirror(word: str, message: str) -> None:
     error = refusal(ConfigError, "config", _settings, "--mirror", word)
     assert message in error.message
     assert "hunter22" not in error.message
+
+
+# ------------------------------------------------------------------------------------------ timeout and retries
+
+
+@pytest.mark.parametrize(
+    ("argv", "environ", "timeout", "retries"),
+    [
+        pytest.param([], {}, 30.0, 3, id="the defaults"),
+        pytest.param([], {"GETMODULES_TIMEOUT": "9", "GETMODULES_RETRIES": "1"}, 9.0, 1, id="variables"),
+        pytest.param(["--timeout", "2.5", "--retries=0"], {}, 2.5, 0, id="options"),
+        pytest.param(
+            ["--timeout", "2", "--retries", "0"],
+            {"GETMODULES_TIMEOUT": "9", "GETMODULES_RETRIES": "1"},
+            2.0,
+            0,
+            id="options beat variables",
+        ),
+        pytest.param(["--timeout", "2"], {"GETMODULES_RETRIES": "1"}, 2.0, 1, id="one of each"),
+    ],
+)
+def test_timeout_and_retries(argv: list[str], environ: dict[str, str], timeout: float, retries: int) -> None:
+    settings = _settings(*argv, **environ)
+    assert (settings.timeout, settings.retries) == (timeout, retries)
+
+
+@pytest.mark.parametrize("value", ["0", "-0.5", "x", "", "nan"])
+def test_a_timeout_that_is_none(value: str) -> None:
+    error = refusal(ConfigError, "config", _settings, f"--timeout={value}")
+    assert error.message == f"--timeout {value!r} is not a number of seconds above 0, up to 1,000,000"
+
+
+@pytest.mark.parametrize("value", ["-1", "1.5", "x", ""])
+def test_retries_that_are_none(value: str) -> None:
+    error = refusal(ConfigError, "config", _settings, f"--retries={value}")
+    assert error.message == f"--retries {value!r} is not a whole number from 0 to 1,000"
+
+
+def test_what_asks_servers_takes_both() -> None:
+    """A command that can be told authorities connects to somebody, and waits."""
+    for name in COMMANDS:
+        shown = call(name, "--help").out
+        for option in ("--timeout SECONDS", "--retries N"):
+            assert (option in shown) == ("--ca-file" in shown), name
+
+
+@pytest.mark.parametrize(
+    ("command", "environ", "named"),
+    [
+        pytest.param("get https://h.example/x.zip d --timeout 0", {}, "--timeout '0'", id="an option"),
+        pytest.param("login h.example --retries -1", {}, "--retries", id="of login"),
+        pytest.param(
+            "resolve https://h.example/x.zip", {"GETMODULES_TIMEOUT": "no"}, "GETMODULES_TIMEOUT 'no'", id="a variable"
+        ),
+        pytest.param(
+            "auth check h.example", {"GETMODULES_RETRIES": "no"}, "GETMODULES_RETRIES 'no'", id="another variable"
+        ),
+    ],
+)
+def test_a_bad_value_is_exit_2_and_named(
+    command: str, environ: dict[str, str], named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = call(*command.split(), environ=environ)
+    assert (result.code, result.out) == (2, "")
+    assert named in result.err
+    assert list(tmp_path.iterdir()) == []

@@ -37,7 +37,7 @@ def get(network: ClientNetwork, url: str, **more: Any) -> bytes:
 
 
 def one_try() -> ClientNetwork:
-    return ClientNetwork(NetSettings(tries=1, connect_seconds=2))
+    return ClientNetwork(NetSettings(retries=0, connect_seconds=2))
 
 
 def test_a_connection_that_is_kept_is_no_way_around_the_check() -> None:
@@ -76,7 +76,7 @@ def resolving_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
     def found(host: str, port: int, **_: Any) -> list[Any]:
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
 
-    monkeypatch.setattr("getmodules.net.connections.socket.getaddrinfo", found)
+    monkeypatch.setattr("getmodules.net.connecting.socket.getaddrinfo", found)
 
 
 def test_the_next_address_is_tried_and_checked_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +153,7 @@ def test_what_comes_before_it_is_asked_for_is_no_answer(tls: bool, tmp_path: Pat
 
     authority = make_authority(tmp_path) if tls else None
     with serving(hasty, tls=authority.server_context() if authority else None) as server:
-        network = ClientNetwork(NetSettings(tries=1, ca_file=str(authority.ca) if authority else None))
+        network = ClientNetwork(NetSettings(retries=0, ca_file=str(authority.ca) if authority else None))
         assert [get(network, server.url) for _ in range(3)] == [b"body"] * 3
         network.close()
 

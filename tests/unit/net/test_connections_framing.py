@@ -20,7 +20,7 @@ from tests.support.servers import Answer, Connection, Received, Server, serving
 @contextmanager
 def answering(answer: Answer, authority: Authority | None = None) -> Iterator[tuple[Server, ClientNetwork]]:
     ca = str(authority.ca) if authority else None
-    network = ClientNetwork(NetSettings(tries=1, ca_file=ca, silence_seconds=20))
+    network = ClientNetwork(NetSettings(retries=0, ca_file=ca, timeout=20))
     with serving(answer, tls=authority.server_context() if authority else None) as server:
         yield server, network
     network.close()

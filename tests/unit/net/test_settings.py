@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from getmodules.client import Client
 from getmodules.errors import ConfigError
 from getmodules.net.settings import NetSettings, shortest
 from tests.support.refusals import refusal
@@ -131,3 +134,76 @@ def test_proxies(environ: dict[str, str], url: str, expected: str | None) -> Non
 )
 def test_the_shortest_way_to_write_a_host(written: str, expected: str) -> None:
     assert shortest(written) == expected
+
+
+# ------------------------------------------------------------------------------------------ timeout and retries
+
+VARIABLES = {"GETMODULES_TIMEOUT": "2.5", "GETMODULES_RETRIES": "0"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ", "timeout", "retries"),
+    [
+        pytest.param(NetSettings(), {}, 30.0, 3, id="the defaults"),
+        pytest.param(NetSettings(), VARIABLES, 2.5, 0, id="what is left out is the environment's"),
+        pytest.param(NetSettings(timeout=7), VARIABLES, 7, 0, id="a timeout that is given"),
+        pytest.param(NetSettings(retries=1), VARIABLES, 2.5, 1, id="retries that are given"),
+        pytest.param(NetSettings(timeout=30, retries=3), VARIABLES, 30, 3, id="the defaults, given"),
+        pytest.param(
+            NetSettings(), {"GETMODULES_TIMEOUT": "", "GETMODULES_RETRIES": ""}, 30.0, 3, id="empty variables"
+        ),
+    ],
+)
+def test_timeout_and_retries(settings: NetSettings, environ: dict[str, str], timeout: float, retries: int) -> None:
+    found = settings.completed(environ)
+    assert (found.timeout, found.retries) == (timeout, retries)
+    client = Client(environ={"HOME": "/nowhere", **environ}, network=settings)
+    assert client._services.settings.network == found
+
+
+def test_the_environment_alone() -> None:
+    found = NetSettings.from_environment(VARIABLES)
+    assert (found.timeout, found.retries) == (2.5, 0)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        *(
+            ("GETMODULES_TIMEOUT", value)
+            for value in ("0", "-1", "x", "nan", "inf", "1e3", " 5", "1_0", "٣", "2000000", ".")
+        ),
+        *(("GETMODULES_RETRIES", value) for value in ("-1", "x", "1.5", " 1", "1_0", "٣", "5000")),
+    ],
+)
+def test_bad_values_of_variables(variable: str, value: str) -> None:
+    error = refusal(ConfigError, "config", NetSettings.from_environment, {variable: value})
+    assert error.message.startswith(f"{variable} {value!r} is not")
+    assert error.hint
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        pytest.param({"timeout": 0}, "timeout", id="no time"),
+        pytest.param({"timeout": float("nan")}, "timeout", id="not a number"),
+        pytest.param({"timeout": "30"}, "timeout", id="a string"),
+        pytest.param({"timeout": True}, "timeout", id="true"),
+        pytest.param({"retries": -1}, "retries", id="negative"),
+        pytest.param({"retries": 1.0}, "retries", id="not whole"),
+        pytest.param({"retries": None}, "retries", id="none"),
+    ],
+)
+def test_bad_values_of_programs(more: dict[str, Any], name: str) -> None:
+    error = refusal(ConfigError, "config", Client, environ={}, network=NetSettings(**more))
+    assert error.message.startswith(f"{name} ")
+
+
+@pytest.mark.parametrize(("timeout", "seconds"), [(30, 10), (4, 4)])
+def test_connecting_takes_ten_seconds_or_less(timeout: float, seconds: float) -> None:
+    assert NetSettings(timeout=timeout).connecting == seconds
+
+
+@pytest.mark.parametrize(("timeout", "window"), [(5, (30, 30 * 1024)), (30, (30, 30 * 1024)), (60, (60, 60 * 1024))])
+def test_the_minimum_rate_stays(timeout: float, window: tuple[float, float]) -> None:
+    assert NetSettings(timeout=timeout).rate_window == window

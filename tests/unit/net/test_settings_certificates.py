@@ -19,7 +19,7 @@ from tests.support.tools import need
 
 
 def settings(authority: Authority, **more: Any) -> NetSettings:
-    return NetSettings(**{"ca_file": str(authority.ca), "tries": 3, "backoff_seconds": 0.01, **more})
+    return NetSettings(**{"ca_file": str(authority.ca), "retries": 2, "backoff_seconds": 0.01, **more})
 
 
 def get(chosen: NetSettings, url: str) -> bytes:

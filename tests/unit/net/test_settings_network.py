@@ -33,7 +33,7 @@ def test_all_threads_get_one_session() -> None:
 
 
 def test_a_session_has_the_settings_of_its_network() -> None:
-    settings = NetSettings(tries=7)
+    settings = NetSettings(retries=6)
     assert ClientNetwork(settings).session().settings is settings
 
 

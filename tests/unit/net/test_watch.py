@@ -10,12 +10,15 @@ import pytest
 
 from getmodules.api.limits import Deadline
 from getmodules.net import watch as watching
+from getmodules.net.route import Route
 from getmodules.net.settings import NetSettings
 from getmodules.net.watch import Guardian, Watch
 from tests.support.contexts import a_context
 from tests.support.waiting import wait_until
 
-SETTINGS = NetSettings(connect_seconds=1, silence_seconds=2, rate_window_seconds=10, rate_window_bytes=1000)
+SETTINGS = NetSettings(connect_seconds=1, timeout=3, rate_window_seconds=10, rate_window_bytes=1000)
+
+ROUTE = Route(server="registry.example:443")
 
 
 class Clock:
@@ -33,6 +36,7 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    wait_until(lambda: guardians() == 0)  # that of an earlier test would sleep on this clock
     made = Clock()
     monkeypatch.setattr(watching, "time", made)
     return made
@@ -104,7 +108,7 @@ def judged(watch: Watch, _: Clock) -> None:
     ],
 )
 def test_when_an_exchange_is_ended(clock: Clock, steps: list[Step], code: str | None) -> None:
-    watch = Watch(a_context(deadline=Deadline.after(1e9)), SETTINGS)
+    watch = Watch(a_context(deadline=Deadline.after(1e9)), SETTINGS, ROUTE)
     for step in steps:
         step(watch, clock)
     assert code_of(watch) == code
@@ -112,19 +116,19 @@ def test_when_an_exchange_is_ended(clock: Clock, steps: list[Step], code: str | 
 
 @pytest.mark.parametrize("state", [reading, away, sent], ids=["reading", "away", "sent"])
 def test_the_deadline_and_cancelling_end_it_in_any_state(clock: Clock, state: Step) -> None:
-    late = Watch(a_context(deadline=Deadline.after(-1)), SETTINGS)
+    late = Watch(a_context(deadline=Deadline.after(-1)), SETTINGS, ROUTE)
     state(late, clock)
     assert code_of(late) == "network/timeout"
     cancelled = threading.Event()
     cancelled.set()
-    stopped = Watch(a_context(cancelled=cancelled), SETTINGS)
+    stopped = Watch(a_context(cancelled=cancelled), SETTINGS, ROUTE)
     state(stopped, clock)
     assert code_of(stopped) == "install/cancelled"
 
 
 def test_the_first_reason_stays(clock: Clock) -> None:
     cancelled = threading.Event()
-    watch = Watch(a_context(cancelled=cancelled), SETTINGS)
+    watch = Watch(a_context(cancelled=cancelled), SETTINGS, ROUTE)
     clock.now += 60
     assert code_of(watch) == "network/timeout"
     cancelled.set()
@@ -133,7 +137,7 @@ def test_the_first_reason_stays(clock: Clock) -> None:
 
 def test_ending_it_ends_the_read_that_waits(line: tuple[socket.socket, socket.socket], clock: Clock) -> None:
     one, _ = line
-    watch = Watch(a_context(), SETTINGS)
+    watch = Watch(a_context(), SETTINGS, ROUTE)
     watch.attach(one.dup())
     clock.now += 60
     watch.judge()
@@ -146,7 +150,7 @@ def test_a_connection_that_comes_after_the_end_is_ended_too(
     line: tuple[socket.socket, socket.socket], clock: Clock
 ) -> None:
     one, _ = line
-    watch = Watch(a_context(), SETTINGS)
+    watch = Watch(a_context(), SETTINGS, ROUTE)
     clock.now += 60
     watch.judge()
     watch.attach(one.dup())
@@ -156,7 +160,7 @@ def test_a_connection_that_comes_after_the_end_is_ended_too(
 
 def test_a_detached_connection_serves_on(line: tuple[socket.socket, socket.socket], clock: Clock) -> None:
     one, other = line
-    watch = Watch(a_context(), SETTINGS)
+    watch = Watch(a_context(), SETTINGS, ROUTE)
     watch.attach(one.dup())
     watch.detach()
     clock.now += 60
@@ -167,7 +171,7 @@ def test_a_detached_connection_serves_on(line: tuple[socket.socket, socket.socke
 
 def test_a_connection_that_is_gone_already_is_no_problem(clock: Clock) -> None:
     one, other = socket.socketpair()
-    watch = Watch(a_context(), SETTINGS)
+    watch = Watch(a_context(), SETTINGS, ROUTE)
     watch.attach(one.dup())
     one.shutdown(socket.SHUT_RDWR)
     one.close()
@@ -186,7 +190,7 @@ def test_the_guardian_comes_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     wait_until(lambda: guardians() == 0)
     guardian = Guardian()
     cancelled = threading.Event()
-    one, other = (Watch(a_context(cancelled=cancelled), SETTINGS) for _ in range(2))
+    one, other = (Watch(a_context(cancelled=cancelled), SETTINGS, ROUTE) for _ in range(2))
     guardian.add(one)
     guardian.add(other)
     assert guardians() == 1
@@ -194,7 +198,7 @@ def test_the_guardian_comes_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     wait_until(lambda: one.ended is not None and other.ended is not None)
     # Nobody took them away: their readers were interrupted, and the thread must not stay for them.
     wait_until(lambda: guardians() == 0)
-    third = Watch(a_context(cancelled=cancelled), SETTINGS)
+    third = Watch(a_context(cancelled=cancelled), SETTINGS, ROUTE)
     guardian.add(third)
     wait_until(lambda: third.ended is not None)
     guardian.remove(third)

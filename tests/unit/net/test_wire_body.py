@@ -19,9 +19,7 @@ from tests.support.contexts import a_context
 from tests.support.refusals import refusal
 from tests.support.servers import serving
 
-IMPATIENT = NetSettings(
-    connect_seconds=0.2, silence_seconds=0.3, rate_window_seconds=0.8, rate_window_bytes=100, tries=1
-)
+IMPATIENT = NetSettings(connect_seconds=0.2, timeout=0.3, rate_window_seconds=0.8, rate_window_bytes=100, retries=0)
 DATA = bytes(range(256)) * 400
 
 

@@ -52,7 +52,7 @@ def tunnel_to(port: int) -> Answer:
 def behind(proxy: Server, userinfo: str = "ada:hunter2@", **more: object) -> Iterator[ClientNetwork]:
     url = f"{'https' if proxy.tls else 'http'}://{userinfo}{proxy.host}:{proxy.port}"
     network = ClientNetwork(
-        NetSettings(proxies={"http": url, "https": url}, tries=3, backoff_seconds=0.01, silence_seconds=3, **more)  # type: ignore[arg-type]
+        NetSettings(proxies={"http": url, "https": url}, retries=2, backoff_seconds=0.01, timeout=3, **more)  # type: ignore[arg-type]
     )
     yield network
     network.close()

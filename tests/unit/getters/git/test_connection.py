@@ -133,6 +133,9 @@ def test_what_failed(tmp_path: Path) -> None:
     with connected(Remote(check_url("https://ada:s3cr3t@h:8443/r")), git, tmp_path) as connection:
         failed = connection.failed_command("git fetch from")
     assert failed[:4] == ("git fetch from https://h:8443/r", "the address", "GETMODULES_TOKEN_h_8443", "ada")
+    assert failed.place == "h:8443"
     key = base64.b64encode(KEY.encode()).decode()
     with connected(Remote(check_url("ssh://git@h/r"), key), git, tmp_path) as connection:
-        assert connection.failed_command("git fetch from")[:3] == ("git fetch from ssh://git@h/r", "sshkey=", None)
+        failed = connection.failed_command("git fetch from")
+    assert failed[:3] == ("git fetch from ssh://git@h/r", "sshkey=", None)
+    assert failed.place == "h:22"

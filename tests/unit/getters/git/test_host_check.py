@@ -121,7 +121,7 @@ def test_a_silent_name_server_is_not_waited_for_for_long(
         answered.wait(20)
         return []
 
-    monkeypatch.setattr("getmodules.getters.git.host_check.socket.getaddrinfo", silent)
+    monkeypatch.setattr("getmodules.net.connecting.socket.getaddrinfo", silent)
     more: dict[str, Any] = {"network": ClientNetwork(NetSettings())}
     if end == "deadline":
         more["deadline"] = Deadline.after(0.2)

@@ -43,7 +43,7 @@ def test_all_that_it_says(start: Start) -> None:
     heard: list[str] = []
     done = collect(start("cat; echo one >&2; printf 'a\\rb\\rlast' >&2; exit 3", talks=True), a_context(), given=b"in",
                    on_line=heard.append)  # fmt: skip
-    assert done == (3, b"in", "one\na\nb\nlast\n")
+    assert (done.code, done.output, done.said) == (3, b"in", "one\na\nb\nlast\n")
     assert heard == ["one", "a", "b", "last"]
 
 
@@ -73,8 +73,16 @@ def test_who_cancels_does_not_wait(start: Start) -> None:
 
 
 def test_silence(start: Start) -> None:
-    limits = ProcessLimits(int, 0.3)
-    refusal(NetworkError, "network/timeout", collect, start("sleep 1000"), a_context(), limits=limits)
+    limits = ProcessLimits(int, 0.3, place="waiting for the answer of git.example:443")
+    error = refusal(NetworkError, "network/timeout", collect, start("sleep 1000"), a_context(), limits=limits)
+    assert error.message == "waiting for the answer of git.example:443: nothing came for 0.3 seconds"
+
+
+def test_silence_is_told_once(start: Start) -> None:
+    told: list[str] = []
+    limits = ProcessLimits(int, 60, tell_silence=lambda: told.append("silent"), note_seconds=0.2)
+    assert collect(start("sleep 1"), a_context(), limits=limits).code == 0
+    assert told == ["silent"]
 
 
 def test_what_grows_is_not_silent(start: Start) -> None:

@@ -36,7 +36,7 @@ from tests.support.refusals import refusal, words_of
 from tests.support.servers import Connection, Received, Server, serving
 from tests.support.waiting import wait_until
 
-SETTINGS = NetSettings(connect_seconds=2, silence_seconds=2, backoff_seconds=0.01, tries=2)
+SETTINGS = NetSettings(connect_seconds=2, timeout=2, backoff_seconds=0.01, retries=1)
 PASSWORD = Credential(secret=Secret("s3cr3t-p4ss"), username="ada", found_in="test")
 TOKEN = Credential(secret=Secret("st4t1c-t0ken"), found_in="GETMODULES_TOKEN_x")
 IDENTITY = Credential(secret=Secret("1dent1ty-t0ken"), identity=True, found_in="test")

@@ -39,7 +39,7 @@ from tests.support.servers import Answer, Connection, Received, Server, replying
 
 pytest_plugins = ["getmodules.testing.fixtures"]
 
-SETTINGS = NetSettings(connect_seconds=2, silence_seconds=2, backoff_seconds=0.01, tries=3)
+SETTINGS = NetSettings(connect_seconds=2, timeout=2, backoff_seconds=0.01, retries=2)
 PACKAGE = module_package({"main.tf": "# main\n"})
 DIGEST = Digest("sha256", hashlib.sha256(b"x").hexdigest())
 ADA = Credential(secret=Secret("s3cr3t-p4ss"), username="ada", found_in="test")

@@ -34,7 +34,7 @@ from tests.support.servers import Answer, Connection, Received, replying, servin
 PASSWORD = "s3cr3t-p4ss"
 RIGHT = Secret(PASSWORD)
 #: Plain http by choice: the servers here do not have to find out first that they were asked with TLS.
-NETWORK = NetSettings(tries=1, connect_seconds=2, silence_seconds=5, plain_http=frozenset({"127.0.0.1"}))
+NETWORK = NetSettings(retries=0, connect_seconds=2, timeout=5, plain_http=frozenset({"127.0.0.1"}))
 READ_ONLY = {"acme/*": frozenset({"pull"})}
 USERS = {"ada": User(PASSWORD), "bob": User(PASSWORD, READ_ONLY)}
 
@@ -492,7 +492,7 @@ def test_what_cannot_be_found_out(home: Path) -> None:
 def test_docker_hub_is_asked_where_it_is(home: Path) -> None:
     """Over a proxy that takes no connections, so that nobody is asked in truth."""
     put(home / ".docker/config.json", **{"https://index.docker.io/v1/": entry("ada")})
-    network = NetSettings(tries=1, connect_seconds=1, proxies={"https": "http://127.0.0.1:9"})
+    network = NetSettings(retries=0, connect_seconds=1, proxies={"https": "http://127.0.0.1:9"})
     checked = subject.check("docker.io", "nginx", at(home, network))
     assert (checked.registry, checked.repository, checked.username) == ("docker.io", "library/nginx", "ada")
     assert checked.works is None

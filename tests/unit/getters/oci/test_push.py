@@ -365,7 +365,7 @@ def test_the_requests_of_a_push(client: Client, tree: Path) -> None:
 @pytest.mark.parametrize("ways", [{}, {"force": True}, {"dry_run": True}])
 def test_a_web_page_is_no_registry(tree: Path, ways: dict[str, bool]) -> None:
     with serving(replying("200 OK", b"<html>sign in</html>", Content_Type="text/html")) as server:
-        client = Client(environ=ENVIRON, network=NetSettings(tries=1, plain_http=frozenset({"127.0.0.1"})))
+        client = Client(environ=ENVIRON, network=NetSettings(retries=0, plain_http=frozenset({"127.0.0.1"})))
         address = f"oci://127.0.0.1:{server.port}/acme/vpc?tag=1.0.0"
         error = refusal(UnsupportedContentError, "unsupported-content", client.push, tree, address, **ways)
     assert "there is text/html where a manifest should be" in error.message
@@ -374,7 +374,7 @@ def test_a_web_page_is_no_registry(tree: Path, ways: dict[str, bool]) -> None:
 def test_a_tag_with_a_manifest_of_old_is_taken(tree: Path) -> None:
     body, kind = b'{"schemaVersion": 1, "tag": "1.0.0"}', "application/vnd.docker.distribution.manifest.v1+prettyjws"
     with serving(replying("200 OK", body, Content_Type=kind)) as server:
-        client = Client(environ=ENVIRON, network=NetSettings(tries=1, plain_http=frozenset({"127.0.0.1"})))
+        client = Client(environ=ENVIRON, network=NetSettings(retries=0, plain_http=frozenset({"127.0.0.1"})))
         address = f"oci://127.0.0.1:{server.port}/acme/vpc?tag=1.0.0"
         refusal(DestinationExistsError, "destination-exists", client.push, tree, address)
 

@@ -33,7 +33,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def network() -> Iterator[ClientNetwork]:
-    made = ClientNetwork(NetSettings(tries=1, plain_http=frozenset({"plain.example", "port.example:5000"})))
+    made = ClientNetwork(NetSettings(retries=0, plain_http=frozenset({"plain.example", "port.example:5000"})))
     yield made
     made.close()
 
@@ -41,7 +41,7 @@ def network() -> Iterator[ClientNetwork]:
 @pytest.fixture
 def plain() -> Iterator[ClientNetwork]:
     """Nobody is asked for TLS first."""
-    made = ClientNetwork(NetSettings(tries=1, plain_http=frozenset({"127.0.0.1"})))
+    made = ClientNetwork(NetSettings(retries=0, plain_http=frozenset({"127.0.0.1"})))
     yield made
     made.close()
 

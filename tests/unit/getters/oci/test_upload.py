@@ -34,7 +34,7 @@ pytest_plugins = ["getmodules.testing.fixtures"]
 
 DATA = bytes(range(256)) * 400
 DIGEST = Digest("sha256", hashlib.sha256(DATA).hexdigest())
-SETTINGS = NetSettings(backoff_seconds=0.01, tries=4)
+SETTINGS = NetSettings(backoff_seconds=0.01, retries=3)
 
 
 def client_of(url: str, credential: Credential | None = None, *, settings: NetSettings = SETTINGS) -> RegistryClient:
@@ -90,7 +90,7 @@ def test_chunks_where_the_registry_wants_them(
 ) -> None:
     with Registry(behaviour=Behaviour(chunk_min_length=least)) as registry:
         client = client_of(registry.url)
-        upload(client, context, chunk_bytes=chunk_bytes).run(lambda: False)
+        upload(client, context, chunk_bytes=chunk_bytes).run(lambda _: False)
         assert methods(registry) == ["POST", *["PATCH"] * patches, "PUT"]
         assert client.has_blob(DIGEST, context)
 
@@ -108,7 +108,7 @@ def test_what_passes_is_tried_again(fault: str, least: int | None, context: Cont
     with Registry(behaviour=Behaviour(chunk_min_length=least)) as registry:
         client = client_of(registry.url)
         with registry.fault(fault, times=2, on="upload") as armed:
-            upload(client, context, chunk_bytes=30_000).run(lambda: client.has_blob(DIGEST, context))
+            upload(client, context, chunk_bytes=30_000).run(lambda _: client.has_blob(DIGEST, context))
             assert armed.used == 2
         assert client.has_blob(DIGEST, context)
 
@@ -144,7 +144,9 @@ def test_a_token_that_ends_in_the_middle_is_renewed(context: Context) -> None:
 
         url = client._url(client._location.upload_blob_url())
         request = partial(client.do_request, context=context)
-        Upload(request, client._session, url, DIGEST, len(DATA), chunks, context, chunk_bytes=30_000).run(lambda: False)
+        Upload(request, client._session, url, DIGEST, len(DATA), chunks, context, chunk_bytes=30_000).run(
+            lambda _: False
+        )
         assert client.has_blob(DIGEST, context)
         tokens = [request for request in registry.requests if request.path.startswith("/token")]
         assert len(tokens) == 2
@@ -211,7 +213,7 @@ def stubborn(**ways: object) -> Iterator[tuple[Stubborn, str]]:
 
 def test_a_blob_that_is_too_large_for_one_request_goes_in_chunks(context: Context) -> None:
     with stubborn(largest=40_000) as (server, url):
-        upload(client_of(url), context, chunk_bytes=40_000).run(lambda: False)
+        upload(client_of(url), context, chunk_bytes=40_000).run(lambda _: False)
     assert server.whole == DATA
     assert [size for method, size in server.seen if method == "PATCH"] == [40_000, 40_000, len(DATA) - 80_000]
 
@@ -224,7 +226,7 @@ def test_what_is_too_large_even_in_chunks_is_an_error(context: Context) -> None:
 
 def test_a_chunk_that_was_cut_is_continued_where_the_registry_has_it(context: Context) -> None:
     with stubborn(largest=40_000, cut_at=55_555) as (server, url):
-        upload(client_of(url), context, chunk_bytes=40_000).run(lambda: False)
+        upload(client_of(url), context, chunk_bytes=40_000).run(lambda _: False)
     assert server.whole == DATA
     assert ("GET", 0) in server.seen
     # Nothing that had arrived was sent again.
@@ -253,7 +255,7 @@ def test_an_upload_that_goes_on_elsewhere_takes_no_credentials_along(context: Co
 
         with serving(with_challenge) as guarded:
             credential = Credential(secret=Secret("s3cret"), username="ann", found_in="a test")
-            upload(client_of(guarded.url, credential), context, chunk_bytes=1 << 20).run(lambda: False)
+            upload(client_of(guarded.url, credential), context, chunk_bytes=1 << 20).run(lambda _: False)
     assert elsewhere.whole == DATA
     assert elsewhere.authorized == [None]
     assert server.authorized[0] is not None
@@ -347,3 +349,38 @@ def test_a_manifest_that_is_stored_as_another_is_found_out(context: Context) -> 
             "digest-mismatch",
             partial(client_of(server.url).put_manifest, "1.0.0", MANIFEST, context, replace=True),
         )
+
+
+@pytest.mark.parametrize("chunk_bytes", [1 << 20, 30_000], ids=["in one", "in chunks"])
+@pytest.mark.parametrize("is_silent_at", ["POST", "PUT or PATCH"])
+def test_a_registry_that_falls_silent_is_waited_for_as_often_as_retries_say(
+    chunk_bytes: int, is_silent_at: str, context: Context
+) -> None:
+    """All requests of an upload are counted together: those of its tries, and the questions between them."""
+    silent = 0
+
+    def answer(connection: Connection, request: Received) -> bool:
+        nonlocal silent
+        if request.method == "POST" and is_silent_at != "POST" and not silent:
+            # It wants chunks where they are of the size that we would take.
+            least = {"OCI_Chunk_Min_Length": "1"} if chunk_bytes == 30_000 else {}
+            return connection.reply("202 Accepted", Location="/upload", **least)
+        silent += 1
+        connection.sleep(10)
+        return False
+
+    settings = NetSettings(timeout=0.4, retries=2, backoff_seconds=0.01)
+    with serving(answer) as server:
+        error = refusal(
+            NetworkError, "network/timeout",
+            upload(client_of(server.url, settings=settings), context, chunk_bytes=chunk_bytes).run,
+            lambda left: client_of(server.url, settings=settings).has_blob(DIGEST, context, left),
+        )  # fmt: skip
+    assert silent == 3
+    assert f"127.0.0.1:{server.port}" in error.message
+
+
+def test_to_send_a_blob_in_another_way_is_not_a_retry(context: Context) -> None:
+    with stubborn(largest=40_000) as (server, url):
+        upload(client_of(url, settings=NetSettings(retries=0)), context, chunk_bytes=40_000).run(lambda _: False)
+    assert server.whole == DATA
