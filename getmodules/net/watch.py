@@ -16,6 +16,7 @@ import threading
 import time
 from contextlib import suppress
 from enum import Enum
+from weakref import WeakSet
 
 from getmodules.api.ports import Context
 from getmodules.errors import FetchError, GetModulesError, NetworkError
@@ -219,7 +220,8 @@ class Guardian:
     """Look at all running exchanges of one client, in one thread."""
 
     def __init__(self) -> None:
-        self._watches: set[Watch] = set()
+        # A watch belongs to its answer: one that a plugin drops without closing it is not watched for ever.
+        self._watches: WeakSet[Watch] = WeakSet()
         self._changed = threading.Condition()
         self._running = False
 
@@ -243,10 +245,14 @@ class Guardian:
                 if not self._watches:
                     self._running = False
                     return
-                watches = tuple(self._watches)
-            for watch in watches:
-                watch.judge()
-                if watch.ended is not None:
-                    # Its reader may have been interrupted without a word: it is not watched for ever.
-                    self.remove(watch)
+            self._judge_all()
             time.sleep(_TICK_SECONDS)
+
+    def _judge_all(self) -> None:
+        with self._changed:
+            watches = tuple(self._watches)
+        for watch in watches:
+            watch.judge()
+            if watch.ended is not None:
+                # Its reader may have been interrupted without a word: it is not watched for ever.
+                self.remove(watch)

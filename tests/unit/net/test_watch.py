@@ -204,3 +204,13 @@ def test_the_guardian_comes_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     guardian.remove(third)
     guardian.remove(third)
     wait_until(lambda: guardians() == 0)
+
+
+def test_an_answer_that_is_dropped_is_not_watched_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "_IDLE_SECONDS", 0.1)
+    guardian = Guardian()
+    dropped = Watch(a_context(), SETTINGS, ROUTE)
+    guardian.add(dropped)
+    assert guardians() == 1
+    del dropped
+    wait_until(lambda: guardians() == 0)

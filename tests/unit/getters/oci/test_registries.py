@@ -54,7 +54,7 @@ def api(registries: Registries, registry: str, network: ClientNetwork) -> str:
 
 def test_what_a_project_says_of_a_host_is_not_remembered_for_others(network: ClientNetwork) -> None:
     registries = Registries()
-    others = ClientNetwork(NetSettings(tries=1))
+    others = ClientNetwork(NetSettings(retries=0))
     assert api(registries, "plain.example", network) == "http://plain.example"
     assert api(registries, "plain.example", others) == "https://plain.example"
     others.close()
@@ -63,7 +63,7 @@ def test_what_a_project_says_of_a_host_is_not_remembered_for_others(network: Cli
 def test_sessions_that_are_gone_are_forgotten() -> None:
     registries = Registries()
     for _ in range(3):
-        api(registries, "h.example", ClientNetwork(NetSettings(tries=1)))
+        api(registries, "h.example", ClientNetwork(NetSettings(retries=0)))
     gc.collect()
     assert len(registries._sessions) == 0
 
