@@ -11,12 +11,13 @@ The number in brackets is the exit code of the command line::
     │ ├ PluginConflictError           two plugins claim one name
     │ └ PluginContractError           it raised, or returned what its port does not allow
     ├ FetchError [1]                  the source could not be had
-    │ ├ NetworkError · NotFoundError · RateLimitedError · ToolMissingError
+    │ ├ NetworkError · RateLimitedError · ToolMissingError
+    │ ├ NotFoundError
+    │ │ └ SubdirectoryNotFoundError
     │ ├ AuthenticationError [4]
     │ └ OfflineError [6]
     ├ ContentError [3]                what arrived must not or cannot be installed
     │ └ UnsafeContentError · CorruptArchiveError · UnsupportedContentError · LimitExceededError
-    │   SubdirectoryNotFoundError
     ├ VerificationError [3]           what arrived is not what was demanded
     │ └ DigestMismatchError · LockMismatchError · SignatureError
     └ InstallError [1]                the destination could not be written
@@ -32,7 +33,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, Self
 
 _WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 
@@ -49,7 +50,13 @@ class GetModulesError(Exception):
         cls.base_code = _WORD_START.sub("-", cls.__name__.removesuffix("Error")).lower()
 
     def __init__(
-        self, message: str, *, part: str | None = None, hint: str | None = None, address: str | None = None
+        self,
+        message: str,
+        *,
+        part: str | None = None,
+        hint: str | None = None,
+        address: str | None = None,
+        failed_at: str | None = None,
     ) -> None:
         assert part is None or part in self.parts, f"{part!r} is not listed in {type(self).__name__}.parts"
         super().__init__(message)
@@ -57,6 +64,8 @@ class GetModulesError(Exception):
         self.part = part
         self.hint: str | None = None
         self.address = address
+        #: The host or path that fails whoever asks: errors with one code and one such place have one cause.
+        self.failed_at = failed_at
         if hint is not None:
             self.advise(hint)
 
@@ -68,6 +77,12 @@ class GetModulesError(Exception):
         """Add the address that this is about, unless it has one from nearer to the fault."""
         if self.address is None:
             self.address = address
+        return self
+
+    def failing_at(self, place: str) -> Self:
+        """Add the host or path that fails whoever asks, unless it has one from nearer to the fault."""
+        if self.failed_at is None:
+            self.failed_at = place
         return self
 
     def advise(self, hint: str) -> GetModulesError:
@@ -133,6 +148,10 @@ class NetworkError(FetchError):
 
 class NotFoundError(FetchError):
     parts = frozenset()
+
+
+class SubdirectoryNotFoundError(NotFoundError):
+    parts = frozenset({"not-a-directory", "ambiguous-glob"})
 
 
 class RateLimitedError(FetchError):
@@ -204,10 +223,6 @@ class LimitExceededError(ContentError):
             "memory",
         }
     )
-
-
-class SubdirectoryNotFoundError(ContentError):
-    parts = frozenset({"not-a-directory", "ambiguous-glob"})
 
 
 class VerificationError(GetModulesError):
