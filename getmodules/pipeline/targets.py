@@ -11,7 +11,7 @@ from getmodules.api.model import Installed, Request, Tree, Want
 from getmodules.api.ports import Context
 from getmodules.archive.selection import Output
 from getmodules.archive.writer import write_members
-from getmodules.errors import ContentError, CorruptArchiveError, GetModulesError
+from getmodules.errors import ContentError, CorruptArchiveError, GetModulesError, SubdirectoryNotFoundError
 from getmodules.files.staging import Staging
 from getmodules.pipeline.detect import local_root
 from getmodules.pipeline.operation import Operation
@@ -75,7 +75,7 @@ class Targets:
                     roots.append(self._stagings[want.dest].open_tree())
                 outputs = [Output(want.subdir, root) for want, root in zip(wants, roots, strict=True)]
                 return write_members(package.members, outputs, context, packed_bytes=package.packed_bytes)
-        except ContentError as error:
+        except (ContentError, SubdirectoryNotFoundError) as error:
             self.failed_together = len(wants) > 1 and not isinstance(error, CorruptArchiveError)
             raise
         finally:
