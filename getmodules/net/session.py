@@ -214,17 +214,20 @@ def failed(answer: HttpAnswer, *, had_credentials: bool, explain: str = "") -> F
     said = f"{where} answered {status}{f': {explain}' if explain else ''}"
     if status == 401:
         hint = "the credentials were refused" if had_credentials else "it wants credentials, and none were found"
-        return AuthenticationError(said, hint=hint)
+        return AuthenticationError(said, hint=hint, failed_at=where)
     if status == 407:
-        return AuthenticationError(said, hint="the proxy wants credentials")
+        return AuthenticationError(said, hint="the proxy wants credentials", failed_at=where)
     if status == 403:
         hint = "the credentials do not allow this" if had_credentials else "it may want credentials; none were found"
-        return AuthenticationError(said, part="forbidden", hint=hint)
+        return AuthenticationError(said, part="forbidden", hint=hint, failed_at=where)
     if status in (404, 410):
         return NotFoundError(said, hint="is the address right? Some servers hide in this way what needs credentials")
     if status == 429:
-        return RateLimitedError(said, hint="wait, or authenticate: most servers allow more to those they know")
-    return NetworkError(said, hint="the server has a problem; try again later" if status >= 500 else None)
+        hint = "wait, or authenticate: most servers allow more to those they know"
+        return RateLimitedError(said, hint=hint, failed_at=where)
+    if status >= 500:
+        return NetworkError(said, hint="the server has a problem; try again later", failed_at=where)
+    return NetworkError(said)  # about what was asked for, and not about the host
 
 
 def retry_after(answer: HttpAnswer) -> float | None:

@@ -152,6 +152,8 @@ class WireAnswer:
                 raise self._watch.ended
             if self.length is not None and received != self.length:
                 raise NetworkError(f"the connection ended after {received:,} of {self.length:,} bytes", hint=TRY_AGAIN)
+        except NetworkError as error:
+            raise error.failing_at(shown_host(self.url)) from error.__cause__
         finally:
             self.close()
 
@@ -263,10 +265,10 @@ class Wire:
             self._guardian.remove(watch)
             watch.detach()
             if watch.ended is not None and not isinstance(error, KeyboardInterrupt):
-                raise watch.ended from None
+                raise watch.ended.failing_at(shown_host(url)) from None
             if isinstance(error, (requests.RequestException, urllib3.exceptions.HTTPError, OSError, UnicodeError)):
                 # Not ``from error``: what the libraries say has the whole URL in it, signatures and all.
-                raise self._unusable_file(url) or failure(error, mask_all) from None
+                raise self._unusable_file(url) or failure(error, mask_all).failing_at(shown_host(url)) from None
             raise
         finally:
             self._local.watch = self._local.check_address = None

@@ -139,7 +139,7 @@ def list_versions(
         except OfflineError as error:
             # The getter's own hint, that packages that were fetched are in the cache, does not help here.
             raise OfflineError(
-                f"which versions there are of {package.display()} cannot be found out offline",
+                "which versions there are cannot be found out",
                 hint="lists of versions are not kept: leave out --offline; only what is locked already needs none",
             ) from error
         return parse_versions(names)

@@ -23,7 +23,7 @@ from urllib.parse import unquote
 
 from getmodules.addresses.url import check_url
 from getmodules.api.ports import Context, Credential
-from getmodules.errors import AuthenticationError, OfflineError, UnsafeContentError
+from getmodules.errors import AuthenticationError, NetworkError, OfflineError, RateLimitedError, UnsafeContentError
 from getmodules.files.opening import NEW
 from getmodules.files.os_errors import translated
 from getmodules.getters.git.environment import connecting, environment
@@ -112,12 +112,21 @@ class Connection:
 @contextmanager
 def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]:
     """Open a connection; ``directory`` is private, since the key of the address is in it meanwhile."""
+    try:
+        with _open_connection(remote, git, directory) as connection:
+            yield connection
+    except (NetworkError, AuthenticationError, RateLimitedError) as error:
+        raise error.failing_at(printable(remote.shown_host)) from error.__cause__
+
+
+@contextmanager
+def _open_connection(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]:
     variables: dict[str, str] = {}
     context = git.context
     silence = 60.0
     if context.offline and (remote.scheme != _LOCAL or rewritten(remote, git, directory) != remote.location):
         raise OfflineError(
-            f"{remote.shown} is not in the cache, or not all that is needed of it", hint="run it once without --offline"
+            "the repository is not in the cache, or not all that is needed of it", hint="run it once without --offline"
         )
     found = CheckedHost() if remote.scheme == _LOCAL else check_host(remote, git, directory)
     typed, remote = remote, with_own_login(remote, git, directory)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -19,11 +20,13 @@ from oras.provider import Registry
 from getmodules.api.http import Call, HttpAnswer, HttpSession, SizedBody, origin_of
 from getmodules.api.ports import Context
 from getmodules.errors import (
+    AuthenticationError,
     CorruptArchiveError,
     DestinationExistsError,
     DigestMismatchError,
     NetworkError,
     NotFoundError,
+    ToolMissingError,
     UnsafeContentError,
 )
 from getmodules.getters.oci import artifact
@@ -113,7 +116,8 @@ class RegistryClient(Registry):  # type: ignore[misc]
         On another host than the registry, ``url`` must not lead to a more private network than ``named_from``.
         """
         registry = origin_of(f"{self.prefix}://{self.hostname}/")
-        grant = self._tokens.grant(registry, self._repository, self._actions, context)
+        with self._failing_here():
+            grant = self._tokens.grant(registry, self._repository, self._actions, context)
         call = Call(
             method=method,
             url=url,
@@ -130,7 +134,8 @@ class RegistryClient(Registry):  # type: ignore[misc]
         # Only the registry itself gets a credential, and no host that it redirected to.
         if answer.status == 401 and origin_of(answer.url) == registry:
             said = call.explain(answer)
-            wanted = self._tokens.answer_to(answer, self._repository, self._actions, grant, context)
+            with self._failing_here():
+                wanted = self._tokens.answer_to(answer, self._repository, self._actions, grant, context)
             if wanted is None:
                 raise failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=said)
             call = replace(call, authorization=wanted)
@@ -139,6 +144,14 @@ class RegistryClient(Registry):  # type: ignore[misc]
             raise failed(answer, had_credentials=call.shows_credentials_to(answer.url), explain=call.explain(answer))
         self._warn(answer)
         return answer
+
+    @contextmanager
+    def _failing_here(self) -> Iterator[None]:
+        """Name the registry in errors of the block about its credential, which all its repositories share."""
+        try:
+            yield
+        except (AuthenticationError, ToolMissingError) as error:
+            raise error.failing_at(printable(self.hostname)) from error.__cause__
 
     def _too_far_in(self, kind: str, address: str) -> UnsafeContentError:
         return UnsafeContentError(
