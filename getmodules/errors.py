@@ -62,7 +62,7 @@ class GetModulesError(Exception):
         super().__init__(message)
         self.message = message
         self.part = part
-        self.hint: str | None = None
+        self._hint: str | None = None
         self.address = address
         #: The host or path that fails whoever asks: errors with one code and one such place have one cause.
         self.failed_at = failed_at
@@ -72,6 +72,17 @@ class GetModulesError(Exception):
     @property
     def code(self) -> str:
         return f"{self.base_code}/{self.part}" if self.part else self.base_code
+
+    @property
+    def hint(self) -> str | None:
+        return self._hint
+
+    @hint.setter
+    def hint(self, hint: str | None) -> None:
+        """Set the hint, and the note that Python shows below a traceback."""
+        notes = [note for note in getattr(self, "__notes__", ()) if note != f"hint: {self._hint}"]
+        self.__notes__ = notes if hint is None else [*notes, f"hint: {hint}"]
+        self._hint = hint
 
     def at(self, address: str) -> GetModulesError:
         """Add the address that this is about, unless it has one from nearer to the fault."""
@@ -89,7 +100,6 @@ class GetModulesError(Exception):
         """Add a hint at what to do next, unless it has one from nearer to the fault."""
         if self.hint is None:
             self.hint = hint
-            self.add_note(f"hint: {hint}")  # Python shows it below a traceback
         return self
 
     def within(self, where: str) -> GetModulesError:

@@ -53,7 +53,7 @@ def _outcome(exit_code: int, code: str, *argv: str, name: str | None = None) -> 
         _outcome(2, "config", "get", "./tree", "dest", "--limit", "entries=none"),
         _outcome(2, "config", "get", "./tree", name="usage"),
         _outcome(2, "address", "get", "nothing known", "dest"),
-        _outcome(2, "unknown-scheme", "get", "s3://bucket/key", "dest"),
+        _outcome(2, "unknown-scheme", "get", "nosuch://bucket/key", "dest"),
         _outcome(1, "not-found", "get", "./missing", "dest"),
         _outcome(1, "fetch/no-identity", "resolve", "./tree"),
         _outcome(1, "destination-exists", "get", "./tree", "full"),
