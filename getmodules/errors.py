@@ -35,6 +35,8 @@ import re
 from collections.abc import Iterable
 from typing import ClassVar, Self
 
+from getmodules.util.spelling import for_command_line, for_programs
+
 _WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 
 
@@ -75,14 +77,20 @@ class GetModulesError(Exception):
 
     @property
     def hint(self) -> str | None:
+        """What to do next, in the words of a program: parameters and calls."""
         return self._hint
 
     @hint.setter
     def hint(self, hint: str | None) -> None:
-        """Set the hint, and the note that Python shows below a traceback."""
+        """Set the hint, in either spelling, and the note that Python shows below a traceback."""
         notes = [note for note in getattr(self, "__notes__", ()) if note != f"hint: {self._hint}"]
-        self.__notes__ = notes if hint is None else [*notes, f"hint: {hint}"]
-        self._hint = hint
+        self._hint = None if hint is None else for_programs(hint)
+        self.__notes__ = notes if hint is None else [*notes, f"hint: {self._hint}"]
+
+    @property
+    def typed_hint(self) -> str | None:
+        """The hint in the words of the command line: options and commands."""
+        return None if self._hint is None else for_command_line(self._hint)
 
     def at(self, address: str) -> GetModulesError:
         """Add the address that this is about, unless it has one from nearer to the fault."""
@@ -117,7 +125,8 @@ class GetModulesError(Exception):
         return self
 
     def as_json(self) -> dict[str, str | None]:
-        return {"code": self.code, "message": self.message, "hint": self.hint, "address": self.address}
+        """Return what the command line prints of an error."""
+        return {"code": self.code, "message": self.message, "hint": self.typed_hint, "address": self.address}
 
 
 class ConfigError(GetModulesError):

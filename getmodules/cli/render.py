@@ -212,7 +212,7 @@ class Console:
 
     def _error(self, said: str, error: GetModulesError, address: str | None, more: Iterable[str] = ()) -> None:
         lines = [said, *more]
-        for name, value in (("address", address), ("hint", error.hint), ("code", error.code)):
+        for name, value in (("address", address), ("hint", error.typed_hint), ("code", error.code)):
             if value is not None:
                 lines.append(f"{name}: {value}")
         self.labelled("error", "\n".join(lines))

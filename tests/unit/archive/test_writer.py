@@ -363,7 +363,7 @@ def test_refused_kinds(members: tuple[Member, ...], subdir: str, code: str, tmp_
 def test_limits(members: tuple[Member, ...], more: dict[str, int], part: str, tmp_path: Path) -> None:
     error = refusal(LimitExceededError, f"limit-exceeded/{part}", write, tmp_path, *members, **more)
     assert error.hint
-    assert f"--limit {part.replace('-', '_')}=" in error.hint
+    assert f"--limit {part.replace('-', '_')}=" in error.typed_hint
 
 
 def test_limits_are_those_of_each_outlet(tmp_path: Path) -> None:

@@ -313,7 +313,7 @@ def test_offline_a_damaged_blob_is_an_error_that_names_it(root: Path, tmp_path: 
     client = caching_client(root, getter, offline=True)
     error = refusal(OfflineError, "offline", client.get, "fake://h/p", tmp_path / "two")
     assert f"sha256:{ZIP_SHA256} was damaged" in error.message
-    assert "without --offline" in str(error.hint)
+    assert "without --offline" in str(error.typed_hint)
     assert asked(getter) == []
     assert not (tmp_path / "two").exists()
 

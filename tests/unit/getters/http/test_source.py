@@ -244,10 +244,12 @@ def test_a_refusal_says_what_was_tried_and_what_could_be(status: str) -> None:
     with asking(answer) as (server, ask):
         code = "authentication" if status.startswith("401") else "authentication/forbidden"
         error = refusal(AuthenticationError, code, ask, f"{server.url}/a")
-        assert f"GETMODULES_TOKEN_127_0_0_1_{server.port}, ~/.netrc, or --header 127.0.0.1 NAME=" in str(error.hint)
+        assert f"GETMODULES_TOKEN_127_0_0_1_{server.port}, ~/.netrc, or --header 127.0.0.1 NAME=" in str(
+            error.typed_hint
+        )
         with_password = server.url.replace("://", "://ada:s3cr3t%40p4ss@")
         error = refusal(AuthenticationError, code, ask, f"{with_password}/a")
-        assert "those of the address" in str(error.hint)
+        assert "those of the address" in str(error.typed_hint)
         assert "you said ****" in error.message
         assert "s3cr3t" not in words_of(error)
 
