@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from oras.container import Container
@@ -181,9 +182,9 @@ class RegistryClient(Registry):  # type: ignore[misc]
 
         return Download(send, self._session, context, immutable=True)
 
-    def tags(self, context: Context) -> Iterator[str]:
+    def tags(self, context: Context, *, pages: int | None = None) -> Iterator[str]:
         url = self._url(f"{self._location.tags_url()}?n={_PAGE_SIZE}")
-        for document in self._pages(url, _TAGS, context):
+        for document in islice(self._pages(url, _TAGS, context), pages):
             yield from _tags(document)
 
     def exists(self, context: Context) -> bool:
