@@ -11,12 +11,13 @@ The number in brackets is the exit code of the command line::
     │ ├ PluginConflictError           two plugins claim one name
     │ └ PluginContractError           it raised, or returned what its port does not allow
     ├ FetchError [1]                  the source could not be had
-    │ ├ NetworkError · NotFoundError · RateLimitedError · ToolMissingError
+    │ ├ NetworkError · RateLimitedError · ToolMissingError
+    │ ├ NotFoundError
+    │ │ └ SubdirectoryNotFoundError
     │ ├ AuthenticationError [4]
     │ └ OfflineError [6]
     ├ ContentError [3]                what arrived must not or cannot be installed
     │ └ UnsafeContentError · CorruptArchiveError · UnsupportedContentError · LimitExceededError
-    │   SubdirectoryNotFoundError
     ├ VerificationError [3]           what arrived is not what was demanded, or may not be asked for
     │ └ DigestMismatchError · LockMismatchError · SignatureError
     └ InstallError [1]                the destination could not be written
@@ -32,7 +33,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
+
+from getmodules.util.spelling import for_command_line, for_programs
 
 _WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 
@@ -49,14 +52,22 @@ class GetModulesError(Exception):
         cls.base_code = _WORD_START.sub("-", cls.__name__.removesuffix("Error")).lower()
 
     def __init__(
-        self, message: str, *, part: str | None = None, hint: str | None = None, address: str | None = None
+        self,
+        message: str,
+        *,
+        part: str | None = None,
+        hint: str | None = None,
+        address: str | None = None,
+        failed_at: str | None = None,
     ) -> None:
         assert part is None or part in self.parts, f"{part!r} is not listed in {type(self).__name__}.parts"
         super().__init__(message)
         self.message = message
         self.part = part
-        self.hint: str | None = None
+        self._hint: str | None = None
         self.address = address
+        #: The host or path that fails whoever asks: errors with one code and one such place have one cause.
+        self.failed_at = failed_at
         if hint is not None:
             self.advise(hint)
 
@@ -64,17 +75,39 @@ class GetModulesError(Exception):
     def code(self) -> str:
         return f"{self.base_code}/{self.part}" if self.part else self.base_code
 
+    @property
+    def hint(self) -> str | None:
+        """What to do next, in the words of a program: parameters and calls."""
+        return self._hint
+
+    @hint.setter
+    def hint(self, hint: str | None) -> None:
+        """Set the hint, in either spelling, and the note that Python shows below a traceback."""
+        notes = [note for note in getattr(self, "__notes__", ()) if note != f"hint: {self._hint}"]
+        self._hint = None if hint is None else for_programs(hint)
+        self.__notes__ = notes if hint is None else [*notes, f"hint: {self._hint}"]
+
+    @property
+    def typed_hint(self) -> str | None:
+        """The hint in the words of the command line: options and commands."""
+        return None if self._hint is None else for_command_line(self._hint)
+
     def at(self, address: str) -> GetModulesError:
         """Add the address that this is about, unless it has one from nearer to the fault."""
         if self.address is None:
             self.address = address
         return self
 
+    def failing_at(self, place: str) -> Self:
+        """Add the host or path that fails whoever asks, unless it has one from nearer to the fault."""
+        if self.failed_at is None:
+            self.failed_at = place
+        return self
+
     def advise(self, hint: str) -> GetModulesError:
         """Add a hint at what to do next, unless it has one from nearer to the fault."""
         if self.hint is None:
             self.hint = hint
-            self.add_note(f"hint: {hint}")  # Python shows it below a traceback
         return self
 
     def within(self, where: str) -> GetModulesError:
@@ -92,7 +125,8 @@ class GetModulesError(Exception):
         return self
 
     def as_json(self) -> dict[str, object]:
-        return {"code": self.code, "message": self.message, "hint": self.hint, "address": self.address}
+        """Return what the command line prints of an error."""
+        return {"code": self.code, "message": self.message, "hint": self.typed_hint, "address": self.address}
 
 
 class ConfigError(GetModulesError):
@@ -137,15 +171,20 @@ class NetworkError(FetchError):
         part: str | None = None,
         hint: str | None = None,
         address: str | None = None,
+        failed_at: str | None = None,
         retryable: bool = True,
     ) -> None:
-        super().__init__(message, part=part, hint=hint, address=address)
+        super().__init__(message, part=part, hint=hint, address=address, failed_at=failed_at)
         #: Whether the same request may succeed if it is sent again.
         self.retryable = retryable and part != "certificate"
 
 
 class NotFoundError(FetchError):
     parts = frozenset()
+
+
+class SubdirectoryNotFoundError(NotFoundError):
+    parts = frozenset({"not-a-directory", "ambiguous-glob"})
 
 
 class RateLimitedError(FetchError):
@@ -186,8 +225,9 @@ class AuthenticationError(FetchError):
         address: str | None = None,
         credential: SentCredential | None = None,
         looked_in: Iterable[str] = (),
+        failed_at: str | None = None,
     ) -> None:
-        super().__init__(message, part=part, hint=hint, address=address)
+        super().__init__(message, part=part, hint=hint, address=address, failed_at=failed_at)
         self.credential = credential
         self.looked_in = tuple(looked_in)
 
@@ -253,10 +293,6 @@ class LimitExceededError(ContentError):
             "memory",
         }
     )
-
-
-class SubdirectoryNotFoundError(ContentError):
-    parts = frozenset({"not-a-directory", "ambiguous-glob"})
 
 
 class VerificationError(GetModulesError):

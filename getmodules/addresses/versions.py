@@ -319,3 +319,12 @@ def _unreadable(text: str, place: int, why: str, hint: str) -> VersionError:
     return VersionError(
         f"the version constraint {printable(text, 80)!r} cannot be read at character {place + 1}: {why}", hint
     )
+
+
+def version_in(name: str) -> Version | None:
+    """Return the version that a tag names, or None."""
+    text = name.removeprefix("v")
+    try:
+        return Version.parse(text.replace("_", "+", 1) if "+" not in text else text)
+    except VersionError:
+        return None

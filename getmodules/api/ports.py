@@ -120,7 +120,7 @@ class NoNetwork:
 
     def session(self) -> HttpSession:
         raise OfflineError(
-            "what this needs is not in the cache, and --offline allows no connection",
+            "what this needs is not in the cache, and no connection may be made",
             hint="run it once without --offline",
         )
 

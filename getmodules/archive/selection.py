@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from itertools import islice, takewhile
@@ -16,6 +17,8 @@ from getmodules.util.values import valueclass
 _MAGIC = frozenset("*?[")
 #: How many directories are compared with a name that was not found: the hint must not cost more than the work.
 _COMPARED = 2_000
+_NAMED = 3
+_LISTED = 5
 
 
 @valueclass(kw_only=False)
@@ -51,7 +54,8 @@ class Selection:
         self._root: str | None = None if self.is_glob else subdir
         self._below = f"{subdir}/"
         self._found = not subdir
-        self._file: str | None = None
+        #: What is there in place of the directory, and the target if that is a link.
+        self._other: tuple[str, str] | None = None
         self._judged: set[str] = set()
 
     def relative(self, path: MemberPath) -> MemberPath | None:
@@ -67,18 +71,22 @@ class Selection:
     def offer(self, path: str, *, directory: bool, link: str = "") -> None:
         """Check whether ``path`` is or shows the selected directory; refuse what makes the choice impossible."""
         if self.is_glob:
-            self._offer_to_glob(path, directory)
+            self._offer_to_glob(path, directory, link)
         elif path.startswith(self._below):
             self._found = True
         elif path == self._root:
-            if not directory:
-                raise self._not_a_directory(path, link)
+            self._note(path, directory, link)
+
+    def _note(self, path: str, directory: bool, link: str) -> None:
+        if directory:
             self._found = True
+        else:  # refused at the end, when the directories are known that may have been meant
+            self._other = (path, link)
 
     def finish(self, directories: Iterable[str]) -> None:
         """Check, after all members, that the directory was found; ``directories`` are those that the package has."""
-        if self._file is not None:
-            raise self._not_a_directory(self._file, "")
+        if self._other is not None:
+            raise self._not_a_directory(*self._other, directories)
         if not self._found and DOT_GIT in self.subdir.split("/"):
             raise SubdirectoryNotFoundError(f"{printable(self.subdir)!r} is git's own: no .git is installed")
         if not self._found:
@@ -86,7 +94,7 @@ class Selection:
                 f"the package has no directory {printable(self.subdir)!r}", hint=self._near(directories)
             )
 
-    def _offer_to_glob(self, path: str, directory: bool) -> None:
+    def _offer_to_glob(self, path: str, directory: bool, link: str) -> None:
         parts = path.split("/", len(self._patterns))
         depth = len(self._patterns)
         if len(parts) < depth:
@@ -98,7 +106,7 @@ class Selection:
         self._judged.add(candidate)
         if not all(map(_matches, parts, self._patterns)):
             return
-        other = self._root if self._root is not None else self._file
+        other = self._root if self._other is None else self._other[0]
         if other is not None:
             raise SubdirectoryNotFoundError(
                 f"{printable(self.subdir)!r} matches {printable(other)!r} and {printable(candidate)!r}",
@@ -108,24 +116,32 @@ class Selection:
         if directory or len(parts) > depth:
             self._root, self._below, self._found = candidate, f"{candidate}/", True
         else:
-            self._file = candidate
+            self._other = (candidate, link)
 
-    def _not_a_directory(self, path: str, link: str) -> SubdirectoryNotFoundError:
+    def _not_a_directory(self, path: str, link: str, directories: Iterable[str]) -> SubdirectoryNotFoundError:
         what = f"a link to {printable(link)!r}" if link else "a file"
+        parent = posixpath.dirname(path)
+        target = posixpath.normpath(posixpath.join(parent, link)) if link else ""
         return SubdirectoryNotFoundError(
-            f"{printable(path)!r} in the package is {what}, not a directory", part="not-a-directory"
+            f"{printable(path)!r} in the package is {what}, not a directory",
+            part="not-a-directory",
+            hint=self._near(directories, target, parent),
         )
 
-    def _near(self, directories: Iterable[str]) -> str | None:
+    def _near(self, directories: Iterable[str], *likely: str) -> str:
+        """Return a hint that names directories which may have been meant, the ``likely`` ones first."""
         import difflib
 
         names = list(islice(directories, _COMPARED))
-        near = [name for name in names if name.endswith(self._below[:-1])][:3]
-        near += [name for name in difflib.get_close_matches(self.subdir, names) if name not in near]
+        near = [name for name in likely if name in names]
+        near += [name for name in names if name.endswith(self._below[:-1])][:_NAMED]
+        near = list(dict.fromkeys((*near, *difflib.get_close_matches(self.subdir, names))))
         if near:
-            return "did you mean " + " or ".join(repr(printable(name)) for name in near[:3]) + "?"
-        top = sorted(name for name in names if "/" not in name)[:5]
-        return "its directories: " + ", ".join(printable(name) for name in top) if top else None
+            return "did you mean " + " or ".join(repr(printable(name)) for name in near[:_NAMED]) + "?"
+        top = sorted(name for name in names if "/" not in name)[:_LISTED]
+        if top:
+            return "its directories: " + ", ".join(printable(name) for name in top)
+        return f"it has no directories: leave out //{printable(self.subdir)}"
 
 
 def _matches(name: str, pattern: str) -> bool:

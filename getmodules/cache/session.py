@@ -28,7 +28,7 @@ from getmodules.errors import InstallError, OfflineError
 from getmodules.files.download_file import DownloadFile
 from getmodules.files.locking import try_lock
 from getmodules.files.opening import DIRECTORY
-from getmodules.files.os_errors import ANOTHER_TMPDIR, translated
+from getmodules.files.os_errors import ANOTHER_TMPDIR, naming_full_disk, translated
 from getmodules.files.private import PrivateDirectories
 from getmodules.files.removal import remove_entries
 from getmodules.files.syscalls import sync_filesystem
@@ -239,9 +239,10 @@ class CacheSession:
         """
         with self._lasting_workshop(key, context) as lasting:
             if lasting is not None:
-                yield lasting
+                with naming_full_disk(lasting):
+                    yield lasting
                 return
-            with self._temporary_workshop(key, context) as directory:
+            with self._temporary_workshop(key, context) as directory, naming_full_disk(directory):
                 with translated("cannot make a working directory"):
                     self._copy_lasting(key, directory)
                 yield directory

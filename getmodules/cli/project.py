@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -87,13 +88,20 @@ def pace_of(options: argparse.Namespace) -> Pace | None:
 
 
 def report_failures(failures: Iterable[Failure], console: Console) -> int:
-    """Show the errors, one for all modules of a package; return the exit code of all of them."""
-    modules: dict[GetModulesError, list[str]] = {}
+    """Show the errors, one for each cause, with the modules that it concerns; return the exit code of all of them."""
+    by_cause: dict[Hashable, list[Failure]] = defaultdict(list)
     for failure in failures:
-        modules.setdefault(failure.error, []).append(failure.module)
-    for error, names in modules.items():
-        console.error(error, about=", ".join(names))
-    return exit_code(modules)
+        by_cause[_cause_of(failure.error)].append(failure)
+    for alike in by_cause.values():
+        addresses = {failure.error.address for failure in alike}
+        address = addresses.pop() if len(addresses) == 1 else None
+        console.error_of_modules(alike[0].error, [failure.module for failure in alike], address)
+    return exit_code(failure.error for alike in by_cause.values() for failure in alike)
+
+
+def _cause_of(error: GetModulesError) -> Hashable:
+    """Return equal values for errors with one cause: one host or path that fails in one way, or one package."""
+    return error if error.failed_at is None else (error.code, error.failed_at)
 
 
 def failures_as_json(failures: Iterable[Failure]) -> list[dict[str, object]]:

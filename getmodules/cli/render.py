@@ -11,13 +11,15 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TextIO
 
 from getmodules.errors import ConfigError, GetModulesError
 
 _LONGEST_MESSAGE = 2_000
 _LONGEST_SECRET = 64 << 10
+#: The names of as many modules are in front of their error; those of more are listed behind it.
+_FEW_NAMES = 3
 _USUAL_WIDTH, _USUAL_HEIGHT = 80, 24
 _COLOURS = {"error": "1;31", "warning": "33", "note": "36"}
 
@@ -197,13 +199,35 @@ class Console:
         first, *more = [printable(line, _LONGEST_MESSAGE) for line in text.splitlines()] or [""]
         self.message("\n".join((f"{self._coloured(label)}: {first}", *(f"  {line}" for line in more))))
 
-    def error(self, error: GetModulesError, about: str = "") -> None:
+    def error(self, error: GetModulesError) -> None:
         """Write an error for people. Programs get :meth:`GetModulesError.as_json` with :meth:`json_line`."""
-        lines = [f"{about}: {error.message}" if about else error.message]
-        for name, value in (("address", error.address), ("hint", error.hint), ("code", error.code)):
+        self._error(error.message, error, error.address)
+
+    def error_of_modules(self, error: GetModulesError, names: Sequence[str], address: str | None) -> None:
+        """Write the one error of several modules, with their names; ``address`` if they have one in common."""
+        if len(names) <= _FEW_NAMES:
+            self._error(f"{', '.join(names)}: {error.message}", error, address)
+        else:
+            self._error(f"{len(names)} modules: {error.message}", error, address, self._wrapped("modules: ", names))
+
+    def _error(self, said: str, error: GetModulesError, address: str | None, more: Iterable[str] = ()) -> None:
+        lines = [said, *more]
+        for name, value in (("address", address), ("hint", error.typed_hint), ("code", error.code)):
             if value is not None:
                 lines.append(f"{name}: {value}")
         self.labelled("error", "\n".join(lines))
+
+    def _wrapped(self, label: str, names: Sequence[str]) -> list[str]:
+        """Return a list of names as indented lines that are no wider than the terminal, as far as names allow."""
+        lines, indent = [label + names[0]], " " * len(label)
+        for name in names[1:]:
+            longer = f"{lines[-1]}, {name}"
+            if cells(longer) + len("  ,") <= self.width:
+                lines[-1] = longer
+            else:
+                lines[-1] += ","
+                lines.append(indent + name)
+        return lines
 
     def line(self, text: str) -> None:
         """Show ``text`` as the line that is updated; an empty one removes it."""

@@ -59,7 +59,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
             console.data("nothing to verify: the lock has no modules")
     for module in report.modules:
         if module.error is not None:
-            console.error(module.error, about=module.name)
+            console.error_of_modules(module.error, [module.name], module.error.address)
     if not (report.ok or console.quiet or console.json):
         console.message("getmodules install brings what is missing; with --force it also replaces what was modified")
     return 0 if report.ok else VerificationError.exit_code

@@ -7,10 +7,13 @@ is put behind it.
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from getmodules.errors import InstallError
+from getmodules.util.redact import printable
 
 _PARTS = {
     errno.ENOSPC: "no-space",
@@ -36,6 +39,30 @@ def install_error(error: OSError, what: str, elsewhere: str = _ANOTHER_DESTINATI
     number = error.errno or 0
     hint = _HINTS.get(number)
     return InstallError(f"{what}: {reason}", part=_PARTS.get(number), hint=hint and hint.format(elsewhere=elsewhere))
+
+
+@contextmanager
+def naming_full_disk(directory: Path) -> Iterator[None]:
+    """Name ``directory`` in an error of the block about a full disk."""
+    try:
+        yield
+    except InstallError as error:
+        raise name_full_disk(error, directory) from error.__cause__
+
+
+def name_full_disk(error: InstallError, directory: Path) -> InstallError:
+    """Name ``directory`` if the error is about a full disk, which is one cause for all that is on that disk."""
+    if error.part == "no-space" and error.failed_at is None:
+        error.within(printable(str(directory), 1000)).failing_at(printable(_mount_point(directory), 1000))
+    return error
+
+
+def _mount_point(path: Path) -> str:
+    """Return where the file system of ``path``, which may not exist yet, begins."""
+    found = os.path.realpath(path)
+    while not os.path.ismount(found) and os.path.dirname(found) != found:
+        found = os.path.dirname(found)
+    return found
 
 
 @contextmanager

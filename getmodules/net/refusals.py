@@ -38,6 +38,7 @@ def refused(
         hint=f"{cause}: {advice}" if advice else cause,
         credential=sent,
         looked_in=() if sent else places,
+        failed_at=shown_host(answer.url),
     )
 
 

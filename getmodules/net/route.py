@@ -35,6 +35,10 @@ class Route:
     #: How we came to the server: ``where registry.example sent us``; empty if somebody typed it.
     way: str = ""
 
+    def reached(self, *, to_proxy: bool) -> str:
+        """Return the ``host:port`` that is, or is to be, connected to."""
+        return self.proxy if to_proxy and self.proxy is not None else self.server
+
     def at(self, step: Step, *, to_proxy: bool = False) -> str:
         """Return the place of a step: ``connecting to cdn.example:443, where registry.example sent us``.
 

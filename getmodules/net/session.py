@@ -234,16 +234,17 @@ def failed(answer: HttpAnswer, *, sent: SentCredential | None = None, explain: s
     status, where = answer.status, shown_host(answer.url)
     said = f"{where} answered {status}{f': {explain}' if explain else ''}"
     if status == 407:
-        return AuthenticationError(said, hint="the proxy wants credentials")
+        return AuthenticationError(said, hint="the proxy wants credentials", failed_at=where)
     if status in (404, 410):
         return NotFoundError(said, hint="is the address right? Some servers hide in this way what needs credentials")
     if status == 429:
-        return RateLimitedError(said, hint="wait, or authenticate: most servers allow more to those they know")
-    return NetworkError(
-        said,
-        hint="the server has a problem; try again later" if status >= 500 else None,
-        retryable=status in TRANSIENT,
-    )
+        hint = "wait, or authenticate: most servers allow more to those they know"
+        return RateLimitedError(said, hint=hint, failed_at=where)
+    retryable = status in TRANSIENT
+    if status >= 500:
+        hint = "the server has a problem; try again later"
+        return NetworkError(said, hint=hint, failed_at=where, retryable=retryable)
+    return NetworkError(said, retryable=retryable)  # about what was asked for, and not about the host
 
 
 def retry_after(answer: HttpAnswer) -> float | None:

@@ -24,7 +24,7 @@ from getmodules.net.route import Route, Step
 from getmodules.net.settings import NetSettings
 
 #: The advice where the time for an answer was too short.
-OPTION_HINT = "the server, or the way to it, is overloaded: try again later, or give it more time with --timeout"
+OPTION_HINT = "the server, or the way to it, is overloaded: try again later, or give it more time: --timeout SECONDS"
 #: A server that has sent nothing for so long is worth a note.
 NOTE_SECONDS = 15.0
 _log = logging.getLogger("getmodules")
@@ -82,7 +82,7 @@ class Watch:
 
     def located(self, error: FetchError) -> FetchError:
         """Return the error of the current step, which its message names."""
-        error.within(self.place)
+        error.within(self.place).failing_at(self._route.reached(to_proxy=self._to_proxy))
         return error
 
     def connecting(self, *, to_proxy: bool) -> None:
@@ -212,7 +212,7 @@ def timeout(what: str, hint: str = "the server, or the way to it, is overloaded:
 
 def tell_silence(context: Context, server: str, seconds: float, limit: float) -> None:
     """Tell the user that ``server`` is silent; once for each server in an operation."""
-    note = f"{server} has sent nothing for {seconds:g} seconds; after {limit:g} it counts as failed (--timeout)"
+    note = f"{server} has sent nothing for {seconds:g} seconds; after {limit:g} it counts as failed"
     context.once(("silent server", server), lambda: context.notice(note))
 
 

@@ -72,7 +72,7 @@ def find_cached(location: Location, run: Run, pin: Pin | None = None) -> Cached 
 def check_reachable(location: Location, run: Run) -> None:
     """Raise OfflineError where asking needs a connection that may not be made."""
     if run.operation.offline and not location.is_local:
-        raise run.cache.missing(location.package.display())
+        raise run.cache.missing("the package")
 
 
 def locked_package(location: Location, pin: Pin, run: Run) -> AbstractContextManager[None]:

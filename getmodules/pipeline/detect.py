@@ -16,6 +16,7 @@ from getmodules.addresses.url import check_url
 from getmodules.api.ports import Shorthand
 from getmodules.archive.names import member_path
 from getmodules.errors import AddressError, GetModulesError, UnsafeContentError
+from getmodules.pipeline.meant import meant_address, store_scheme
 from getmodules.plugins.adapters import DetectorAdapter
 from getmodules.plugins.catalog import Catalog
 from getmodules.plugins.loader import Plugin
@@ -105,6 +106,8 @@ def _detect(
             address = _merged(address, parse(longer))
         return Detected(_finish(address, catalog, base, checksum_file=checksum_file), tuple(steps))
     except AddressError as error:
+        if meant := _meant(address, catalog):
+            error.hint = f"write {meant}"
         # What is wrong with it was perhaps never typed: a plugin had the last word about its spelling.
         raise error.brought_by(str(strangers[-1].guard)) if strangers else error from error.__cause__
 
@@ -127,10 +130,24 @@ def _merged(typed: SourceAddress, found: SourceAddress) -> SourceAddress:
     )
 
 
+def _meant(typed: SourceAddress, catalog: Catalog) -> str | None:
+    """Return the address that was probably meant, in full, or None; only what is an address is worth a hint."""
+    meant = meant_address(typed)
+    if meant is None or meant == typed:
+        return None
+    try:
+        return _finish(meant, catalog, None, checksum_file=False).display()
+    except GetModulesError:
+        return None
+
+
 def _nobody_knows(address: SourceAddress, catalog: Catalog) -> GetModulesError:
     body = address.body
     shown = printable(redact_address(body))
     scheme, colon, rest = body.partition(":")
+    store = store_scheme(body)
+    if store is not None and store not in catalog.getters:
+        return AddressError(f"{shown!r} is the shorthand of another getter", hint=catalog.unknown_scheme(store).hint)
     if colon and scheme.lower() in catalog.getters:
         name = scheme.lower()
         between = ":///" if name == "file" else "::" if rest.startswith(("./", "../")) else "://"
@@ -140,7 +157,8 @@ def _nobody_knows(address: SourceAddress, catalog: Catalog) -> GetModulesError:
         return AddressError(
             f"{shown!r} begins with '~'", hint="the shell expands ~ at the start of a word; write the path"
         )
-    if colon and scheme.isalnum() and not rest.startswith(("/", "\\")) and "@" not in body and "." not in scheme:
+    is_port = rest.partition("/")[0].isdecimal()
+    if colon and scheme.isalnum() and not (is_port or rest.startswith(("/", "\\")) or "@" in body or "." in scheme):
         return catalog.unknown_scheme(scheme.lower())
     hint = f"for a directory write ./{shown}"
     if body.startswith(("./", "../")):

@@ -29,7 +29,7 @@ HINTS = {
     EXPECT: "what is there now is not what was expected: has it been changed, or the wrong value been copied?",
     CHECKSUM: "what is there now is not what checksum= names: has it been changed, or the wrong value been copied?",
     PROMISED: "the source did not deliver what it promised; try again, and if it stays so, do not trust it",
-    LOCK: "the content changed since it was locked: find out why before getmodules lock --upgrade takes it",
+    LOCK: "the content changed since it was locked: find out why before getmodules lock --upgrade NAME takes it",
 }
 
 

@@ -32,7 +32,7 @@ from getmodules.api.model import (
     Want,
 )
 from getmodules.api.ports import Phase
-from getmodules.errors import ContentError, FetchError, GetModulesError
+from getmodules.errors import ContentError, FetchError, GetModulesError, SubdirectoryNotFoundError
 from getmodules.pipeline.cached import (
     Cached,
     Offer,
@@ -95,7 +95,7 @@ def install_each(request: Request, operation: Operation) -> tuple[Installed | Ge
     try:
         _install(request, targets, operation)
         return targets.results()
-    except ContentError:
+    except (ContentError, SubdirectoryNotFoundError):
         if not targets.failed_together:
             raise
     # It may be the fault of one of them: in halves, until it is alone with it.

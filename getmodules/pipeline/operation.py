@@ -14,7 +14,7 @@ from getmodules.api.model import Archive, Demand, Evidence, Gate, Pin, Tree
 from getmodules.api.ports import Context, Credential, Network, NoNetwork, Origin, Phase, Progress
 from getmodules.cache.location import CacheLocation
 from getmodules.cache.session import CacheSession, Spare, WriteTrouble, temporary_directory
-from getmodules.errors import GetModulesError, InstallError
+from getmodules.errors import GetModulesError, InstallError, OfflineError
 from getmodules.files.private import PrivateDirectories, Sweeper
 from getmodules.net.credentials import from_environment, sent_credential
 from getmodules.net.refusals import in_clear
@@ -26,6 +26,7 @@ from getmodules.pipeline.resolve import Location
 from getmodules.plugins.adapters import first_credential
 from getmodules.plugins.catalog import Catalog
 from getmodules.util.once import Memo
+from getmodules.util.redact import printable
 from getmodules.util.values import field, valueclass
 
 #: Any lock: what makes one that a thread may take again is a function, not a class.
@@ -147,11 +148,22 @@ class Operation:
             ended_by = progress.cancelled_by or error
             if isinstance(ended_by, GetModulesError):
                 ended_by.at(name)
+            if isinstance(ended_by, OfflineError):
+                self._name_cache(ended_by)
             progress.finished(name, ended_by)
             if ended_by is error:
                 raise
             raise ended_by from None
         progress.finished(name, None)
+
+    def _name_cache(self, error: OfflineError) -> None:
+        """Say in ``error`` which cache was looked into: that another one was meant is a usual reason for it."""
+        cache = self.memo.once(_CACHE, self.open_cache, lambda: None)
+        if cache is None:
+            error.within("offline, and without a cache").failing_at("no cache")
+        else:
+            shown = printable(str(cache.root), 1000)
+            error.within(f"offline, with the cache {shown}").failing_at(shown)
 
     def _context(self, name: str, progress: Progress, **more: Any) -> Context:
         context: Context = Context(

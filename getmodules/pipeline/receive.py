@@ -19,12 +19,13 @@ from getmodules.errors import (
     ConfigError,
     CorruptArchiveError,
     FetchError,
+    InstallError,
     LockMismatchError,
     OfflineError,
     UnsupportedContentError,
     VerificationError,
 )
-from getmodules.files.os_errors import translated
+from getmodules.files.os_errors import name_full_disk, translated
 from getmodules.pipeline import gates
 from getmodules.pipeline.checksums import expected_checksum, servers_checksums
 from getmodules.pipeline.operation import Run
@@ -202,6 +203,8 @@ def _downloaded(blob: Blob, name: str, algorithms: set[str], run: Run, spent: in
         into = run.cache.download_file(name)
     try:
         return spool(blob, into, algorithms, run.context, spent=spent)
+    except InstallError as error:
+        raise name_full_disk(error, into.path.parent) from error.__cause__  # it may have moved since it was made
     except OfflineError as error:
         if not blob.digests:
             raise

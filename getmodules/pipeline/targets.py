@@ -11,7 +11,8 @@ from getmodules.api.model import Installed, Request, Tree, Want
 from getmodules.api.ports import Context
 from getmodules.archive.selection import Output
 from getmodules.archive.writer import write_members
-from getmodules.errors import ContentError, CorruptArchiveError, GetModulesError
+from getmodules.errors import ContentError, CorruptArchiveError, GetModulesError, SubdirectoryNotFoundError
+from getmodules.files.os_errors import naming_full_disk
 from getmodules.files.staging import Staging
 from getmodules.pipeline.detect import local_root
 from getmodules.pipeline.operation import Operation
@@ -38,7 +39,7 @@ class Targets:
         with ExitStack() as stack:
             for want in self._request.wants:
                 operation.checkpoint()
-                with self.failing_alone(want):
+                with self.failing_alone(want), naming_full_disk(want.dest.parent):
                     staging = Staging.beside(want.dest, operation.private, force=want.force, source_root=source_root)
                     self._stagings[want.dest] = stack.enter_context(staging)
             yield tuple(want for want in self._request.wants if want.dest in self._stagings)
@@ -70,12 +71,16 @@ class Targets:
         """Write the members of ``package`` that each want is of into its staging."""
         roots: list[int] = []
         try:
-            with attributed(*package.plugins), package.advised():
+            with (
+                naming_full_disk(wants[0].dest.parent),
+                attributed(*package.plugins),
+                package.advised(),
+            ):
                 for want in wants:
                     roots.append(self._stagings[want.dest].open_tree())
                 outputs = [Output(want.subdir, root) for want, root in zip(wants, roots, strict=True)]
                 return write_members(package.members, outputs, context, packed_bytes=package.packed_bytes)
-        except ContentError as error:
+        except (ContentError, SubdirectoryNotFoundError) as error:
             self.failed_together = len(wants) > 1 and not isinstance(error, CorruptArchiveError)
             raise
         finally:
@@ -90,7 +95,7 @@ class Targets:
         """Put each accepted tree at its destination; ``guards`` raise where one may not be replaced any more."""
         for want in self._request.wants:
             if want.dest in self._accepted:
-                with self.failing_alone(want):
+                with self.failing_alone(want), naming_full_disk(want.dest.parent):
                     if want.dest in guards:
                         guards[want.dest]()
                     self._stagings[want.dest].publish()

@@ -29,9 +29,17 @@ from getmodules.util.values import replace, valueclass
 
 T = TypeVar("T")
 
-#: Schemes that a distribution brings which is in our source tree and nowhere else, for the hint of an unknown scheme.
-#: No name of what is to come: in a package index, it would be anybody's to take.
-KNOWN_DISTRIBUTIONS: Mapping[str, str] = MappingProxyType({"example": "getmodules-example"})
+_OBJECT_STORES = "getmodules-objectstore"
+#: Schemes that are for a plugin of ours, for the hint of an unknown scheme. It names a page, and never a command that
+#: installs one: where a distribution is not published, its name in a package index is anybody's to take.
+KNOWN_DISTRIBUTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "example": "getmodules-example",
+        "hg": "getmodules-hg",
+        **dict.fromkeys(("s3", "gs", "gcs", "az"), _OBJECT_STORES),
+    }
+)
+PLUGINS_PAGE = "docs/reference/plugins.rst"
 _NO_PLUGIN = (
     "plugins bring more: distributions with an entry point in the group getmodules; getmodules plugins lists those "
     "that are installed"
@@ -117,13 +125,15 @@ class Catalog:
         import difflib
 
         hints, possible = self._absent(scheme)
+        if hints:  # the others are not likely, but for what should be here and is not
+            return _unknown(scheme, [*hints, *possible])
         if near := difflib.get_close_matches(scheme, self.getters.names, n=1):
             hints.append(f"did you mean {near[0]}?")
         if scheme == "ssh" and "git" in self.getters:
             hints.append("a git repository behind ssh is written git::ssh://…")
         hints = [*hints, *possible] or [_NO_PLUGIN]
         hints.append(f"known schemes: {', '.join(self.getters.names)}")
-        return UnknownSchemeError(f"no plugin brings the scheme {printable(scheme)!r}", hint="; ".join(hints))
+        return _unknown(scheme, hints)
 
     def _absent(self, scheme: str) -> tuple[list[str], list[str]]:
         """Return hints at plugins that probably bring ``scheme``, by their names, and at those that may."""
@@ -137,8 +147,12 @@ class Catalog:
                 possible.append(f"{plugin.guard}, which may bring it, is switched off: {plugin.left_out}")
         if not likely and scheme in KNOWN_DISTRIBUTIONS:
             name = KNOWN_DISTRIBUTIONS[scheme]
-            likely.append(f"the distribution {name} brings it: plugins/{name} in the source of getmodules")
+            likely.append(f"that is for the plugin {name}: {PLUGINS_PAGE} in the source of getmodules says where it is")
         return likely, possible
+
+
+def _unknown(scheme: str, hints: Iterable[str]) -> UnknownSchemeError:
+    return UnknownSchemeError(f"no plugin brings the scheme {printable(scheme)!r}", hint="; ".join(hints))
 
 
 def _is_named_for(plugin: Plugin, scheme: str) -> bool:

@@ -60,7 +60,7 @@ class PluginSelection:
     def refusal(self, name: str, distribution: str) -> str | None:
         names = _names(name, distribution)
         if names & set(map(_comparable, self.without)):
-            return "taken out with --no-plugin"
+            return "taken out by its name"
         if self.only is not None and distribution != FIRST_PARTY and not names & set(map(_comparable, self.only)):
             return "GETMODULES_PLUGINS does not name it"
         return None

@@ -18,6 +18,7 @@ from getmodules.files.durable import shown_path
 from getmodules.project.lock import lock_manifest
 from getmodules.project.lockfile import Lock
 from getmodules.project.manifest import Manifest, parse_manifest
+from getmodules.project.moving import advise_on_latest
 from getmodules.project.names import check_name, check_source
 from getmodules.project.reports import LockReport
 from getmodules.project.toml import nearest_hint, read_marked, toml_string
@@ -50,6 +51,7 @@ class Addition:
             report = lock_manifest(manifest, None, workspace)
             if not report.failures:
                 write_file(workspace.files.manifest, self._text, workspace.operation.sweeper)
+                advise_on_latest(self.name, self.entry, workspace)
             return report
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from getmodules.addresses.types import PackageAddress
-from getmodules.addresses.versions import Constraint, Version
+from getmodules.addresses.versions import Constraint, Version, version_in
 from getmodules.errors import GetModulesError
 from getmodules.pipeline.batch import Failure, Outcome, ask_all
 from getmodules.project.lock import resolve_locked
@@ -13,7 +13,7 @@ from getmodules.project.lockfile import Lock, require_lock
 from getmodules.project.manifest import ModuleEntry
 from getmodules.project.plan import compare, find_mismatched
 from getmodules.project.reports import OutdatedModule, OutdatedReport
-from getmodules.project.select import list_versions, version_in
+from getmodules.project.select import list_versions
 from getmodules.project.workspace import Workspace
 from getmodules.util.values import valueclass
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from getmodules.addresses.grammar import join_subdirs, parse
 from getmodules.addresses.types import ModuleAddress, PackageAddress
-from getmodules.addresses.versions import Constraint
+from getmodules.addresses.versions import Constraint, version_in
 from getmodules.api.model import Demand, Gate, Installed
 from getmodules.errors import ConfigError, GetModulesError, LockStaleError
 from getmodules.pipeline import gates as demanded
@@ -22,7 +22,7 @@ from getmodules.project.lockfile import Lock, LockedModule, LockedPackage
 from getmodules.project.manifest import Manifest, ModuleEntry
 from getmodules.project.modes import knows_t1
 from getmodules.project.names import LOCK_NAME, written_address
-from getmodules.project.select import Target, version_in
+from getmodules.project.select import Target
 from getmodules.project.workspace import Workspace
 from getmodules.util.redact import MASK, printable
 from getmodules.util.values import replace, valueclass

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 from getmodules.addresses.types import ModuleAddress, PackageAddress
-from getmodules.addresses.versions import Constraint, Version, VersionError
+from getmodules.addresses.versions import Constraint, Version, version_in
 from getmodules.errors import ConfigError, GetModulesError, NotFoundError, OfflineError
 from getmodules.pipeline.batch import Failure, Outcome, ask_all
 from getmodules.pipeline.operation import Operation
@@ -139,7 +139,7 @@ def list_versions(
         except OfflineError as error:
             # The getter's own hint, that packages that were fetched are in the cache, does not help here.
             raise OfflineError(
-                f"which versions there are of {package.display()} cannot be found out offline",
+                "which versions there are cannot be found out",
                 hint="lists of versions are not kept: leave out --offline; only what is locked already needs none",
             ) from error
         return parse_versions(names)
@@ -153,15 +153,6 @@ def parse_versions(names: Iterable[str]) -> dict[Version, tuple[str, ...]]:
         if version is not None:
             found[version] = (*found.get(version, ()), name)
     return found
-
-
-def version_in(name: str) -> Version | None:
-    """Return the version that a tag names, or None."""
-    text = name.removeprefix("v")
-    try:
-        return Version.parse(text.replace("_", "+", 1) if "+" not in text else text)
-    except VersionError:
-        return None
 
 
 def _no_matching_version(

@@ -156,8 +156,8 @@ def test_limits_hold_for_trees(limits: dict[str, int], code: str, place: Place) 
     place.repository().commit_files(FILES)
     place.limits = Limits(seconds=60, **limits)
     error = place.refused(place.file_url(), LimitExceededError, f"limit-exceeded/{code}")
-    assert error.hint is not None
-    assert "--limit" in error.hint
+    assert error.typed_hint is not None
+    assert "--limit" in error.typed_hint
 
 
 @pytest.mark.parametrize("subdir", ["", "//sub"], ids=["whole", "subdirectory"])

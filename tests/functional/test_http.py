@@ -170,7 +170,7 @@ def test_resolve_asks_nobody(tmp_path: Path) -> None:
         with pytest.raises(GetModulesError) as caught:
             made.resolve(f"{server.url}/vpc.zip")
         assert caught.value.code == "fetch/no-identity"
-        assert "getmodules get" in str(caught.value.hint)
+        assert "getmodules get" in str(caught.value.typed_hint)
         pinned = made.resolve(f"{server.url}/vpc.zip//sub?checksum={ZIP_SHA256}").pinned
         assert pinned == f"{server.url}/vpc.zip//sub?checksum=sha256:{ZIP_SHA256}"
         assert server.received == []
@@ -475,6 +475,6 @@ def test_a_certificate_that_nobody_vouches_for_is_not_tried_again(tmp_path: Path
     with serving(Site(), tls=authority.server_context()) as server:
         error = failure(f"{server.url}/x.zip", tmp_path)
         assert error.code == "network/certificate"
-        assert "--ca-file" in str(error.hint)
+        assert "--ca-file" in str(error.typed_hint)
         assert server.connections == 1
     assert time.monotonic() - began < 5

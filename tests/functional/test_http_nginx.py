@@ -217,7 +217,7 @@ def test_a_client_certificate_is_for_its_own_origin(authority: Authority, tmp_pa
 def test_an_authority_that_nobody_knows(authority: Authority, tmp_path: Path) -> None:
     with a_server(tmp_path / "first", authority=authority) as server, Client(environ={}, use_cache=False) as client:
         error = refusal(NetworkError, "network/certificate", client.get, f"{server.url}/vpc.zip", tmp_path / "dest")
-        assert "--ca-file" in str(error.hint)
+        assert "--ca-file" in str(error.typed_hint)
         assert server.asked() == []
 
 

@@ -167,7 +167,10 @@ def test_a_public_registry_needs_no_option(project: Project) -> None:
         environ = {"http_proxy": proxy.url, "HOME": str(home), **_docker_config(home)}
         project.wants(PLAIN, vpc=OCI)
         assert run("install", cwd=project.directory, **environ).code == 1
-        assert len(proxy.received) == 1
+        assert [received.line.split()[1] for received in proxy.received] == [
+            "http://h.example/v2/acme/vpc/manifests/1",
+            "http://h.example/v2/acme/vpc/tags/list?n=1000",
+        ]
 
 
 @pytest.mark.parametrize("realm", ["http://tokens.example/t", "http://127.0.0.1:9/t", "http://h.example/t"])

@@ -39,7 +39,7 @@ CLASSES = [
         ("CorruptArchiveError", "corrupt-archive", 3),
         ("UnsupportedContentError", "unsupported-content", 3),
         ("LimitExceededError", "limit-exceeded", 3),
-        ("SubdirectoryNotFoundError", "subdirectory-not-found", 3),
+        ("SubdirectoryNotFoundError", "subdirectory-not-found", 1),
         ("VerificationError", "verification", 3),
         ("DigestMismatchError", "digest-mismatch", 3),
         ("LockMismatchError", "lock-mismatch", 3),
@@ -71,6 +71,15 @@ def test_each_code_belongs_to_one_class() -> None:
 def test_the_nearest_address_stays() -> None:
     error = errors.FetchError("what").at("https://near").at("https://far")
     assert error.address == "https://near"
+
+
+def test_the_nearest_place_stays() -> None:
+    assert errors.NetworkError("what").failed_at is None
+    assert errors.NetworkError("what").failing_at("near:443").failing_at("far:443").failed_at == "near:443"
+
+
+def test_a_subdirectory_that_is_missing_was_not_found() -> None:
+    assert issubclass(errors.SubdirectoryNotFoundError, errors.NotFoundError)
 
 
 def test_the_nearest_hint_stays() -> None:

@@ -30,6 +30,7 @@ from getmodules.errors import (
     AuthenticationError,
     NetworkError,
     OfflineError,
+    RateLimitedError,
     SentCredential,
     UnsafeContentError,
 )
@@ -189,12 +190,21 @@ class Connection:
 @contextmanager
 def connected(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]:
     """Open a connection; ``directory`` is private, since the key of the address is in it meanwhile."""
+    try:
+        with _open_connection(remote, git, directory) as connection:
+            yield connection
+    except (NetworkError, AuthenticationError, RateLimitedError) as error:
+        raise error.failing_at(printable(remote.shown_host)) from error.__cause__
+
+
+@contextmanager
+def _open_connection(remote: Remote, git: Git, directory: Path) -> Iterator[Connection]:
     variables: dict[str, str] = {}
     context = git.context
     timeout, retries = _LOCAL_SECONDS, 0
     if context.offline and (remote.scheme != _LOCAL or rewritten(remote, git, directory) != remote.location):
         raise OfflineError(
-            f"{remote.shown} is not in the cache, or not all that is needed of it", hint="run it once without --offline"
+            "the repository is not in the cache, or not all that is needed of it", hint="run it once without --offline"
         )
     if context.address_gate is not None and (address := rewritten(remote, git, directory)) != remote.location:
         _admit_rewritten(address, remote, context)

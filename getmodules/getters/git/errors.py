@@ -210,7 +210,7 @@ def _rows_of_timeouts() -> tuple[Row, ...]:
         _here(
             connecting(
                 "there is no answer",
-                "is a firewall or a proxy in the way, and is it the right port? --timeout gives it more time",
+                "is a firewall or a proxy in the way, and is it the right port? --timeout SECONDS gives it more time",
                 "timeout",
             ),
             *(r"[Tt]imed out", r"\b[Tt]imeout\b"),

@@ -310,7 +310,7 @@ class _Watch:
             raise NetworkError(
                 f"{limits.place}: nothing came for {limits.timeout:g} seconds",
                 part="timeout",
-                hint="is the server in trouble, or a firewall in the way? --timeout gives it more time",
+                hint="is the server in trouble, or a firewall in the way? --timeout SECONDS gives it more time",
             )
         if silent > limits.note_seconds and not self._is_noted:
             self._is_noted = True

@@ -59,6 +59,11 @@ class Remote:
     def shown(self) -> str:
         return redact_address(self.location)
 
+    @property
+    def shown_host(self) -> str:
+        """Return the host as it is written, with its port if it has one."""
+        return self.url.host if self.url.port is None else f"{self.url.host}:{self.url.port}"
+
     def submodule(self, typed: str) -> Remote:
         """Return the remote of the submodule with the URL ``typed``, or raise :class:`AddressError`.
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from oras.container import Container
@@ -25,6 +27,7 @@ from getmodules.errors import (
     DigestMismatchError,
     NetworkError,
     NotFoundError,
+    ToolMissingError,
     UnsafeContentError,
 )
 from getmodules.getters.oci import artifact
@@ -117,7 +120,8 @@ class RegistryClient(Registry):  # type: ignore[misc]
         On another host than the registry, ``url`` must not lead to a more private network than ``named_from``.
         """
         registry = origin_of(f"{self.prefix}://{self.hostname}/")
-        grant = self._tokens.grant(registry, self._repository, self._actions, context)
+        with self._failing_here():
+            grant = self._tokens.grant(registry, self._repository, self._actions, context)
         elsewhere = origin_of(url) != registry
         call = Call(
             method=method,
@@ -137,7 +141,8 @@ class RegistryClient(Registry):  # type: ignore[misc]
         # Only the registry itself gets a credential, and no host that it redirected to.
         if answer.status == 401 and origin_of(answer.url) == registry:
             said = call.explain(answer)
-            wanted = self._tokens.answer_to(answer, self._repository, self._actions, grant, context)
+            with self._failing_here():
+                wanted = self._tokens.answer_to(answer, self._repository, self._actions, grant, context)
             if wanted is None:
                 raise self._refused(call, answer, said, context)
             call = replace(call, authorization=wanted)
@@ -153,6 +158,14 @@ class RegistryClient(Registry):  # type: ignore[misc]
         access = self._tokens.refused_access(registry, self._repository, self._actions, sent, context)
         answer.close()
         return access.by_registry(answer, said)
+
+    @contextmanager
+    def _failing_here(self) -> Iterator[None]:
+        """Name the registry in errors of the block about its credential, which all its repositories share."""
+        try:
+            yield
+        except (AuthenticationError, ToolMissingError) as error:
+            raise error.failing_at(printable(self.hostname)) from error.__cause__
 
     def _too_far_in(self, kind: str, address: str) -> UnsafeContentError:
         return UnsafeContentError(
@@ -182,9 +195,9 @@ class RegistryClient(Registry):  # type: ignore[misc]
 
         return Download(send, self._session, context, immutable=True)
 
-    def tags(self, context: Context) -> Iterator[str]:
+    def tags(self, context: Context, *, pages: int | None = None) -> Iterator[str]:
         url = self._url(f"{self._location.tags_url()}?n={_PAGE_SIZE}")
-        for document in self._pages(url, _TAGS, context):
+        for document in islice(self._pages(url, _TAGS, context), pages):
             yield from _tags(document)
 
     def exists(self, context: Context) -> bool:

@@ -7,9 +7,10 @@ from getmodules.api.limits import METADATA_BYTES, metadata_exceeded
 from getmodules.api.ports import Context
 from getmodules.errors import AddressError, AuthenticationError, NotFoundError
 from getmodules.getters.oci import artifact
-from getmodules.getters.oci.reference import is_attachment_tag, version_of
+from getmodules.getters.oci.reference import is_attachment_tag
 from getmodules.getters.oci.repository import Descriptor, RawManifest, Repository, judged_manifest
 from getmodules.getters.oci.results import Inspected, Referrer
+from getmodules.getters.oci.tags import named_manifest
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 
@@ -35,8 +36,7 @@ def tags(package: PackageAddress, repository: Repository, context: Context) -> t
 
 def inspect(package: PackageAddress, repository: Repository, context: Context) -> Inspected:
     """Return the manifest at an address, and its referrers."""
-    tag, wanted = version_of(package)
-    manifest, digest = judged_manifest(repository, tag, wanted, context)
+    manifest, digest = named_manifest(package, repository, context)
     document = artifact.parse(manifest)
     return Inspected(
         address=package.display(),

@@ -84,7 +84,7 @@ class Layout:
         with self._open_blob(descriptor, context) as part:
             yield from part.pieces()
 
-    def tags(self, context: Context) -> Iterator[str]:
+    def tags(self, context: Context, *, pages: int | None = None) -> Iterator[str]:
         return self._index(context).tags()
 
     def referrers(self, digest: Digest, context: Context) -> tuple[Descriptor, ...]:

@@ -16,7 +16,7 @@ from getmodules.api.hookspecs import hookimpl
 from getmodules.api.model import Blob, Demand, Gate, Layers, Pin, Want
 from getmodules.api.ports import Context, Getter
 from getmodules.errors import AddressError
-from getmodules.getters.oci.reference import check_repository, check_version, version_of
+from getmodules.getters.oci.reference import check_repository, check_version
 from getmodules.getters.oci.registries import Registries
 from getmodules.util.values import replace
 
@@ -45,10 +45,9 @@ class _Packages:
 
     def resolve(self, package: PackageAddress, context: Context) -> Pin:
         from getmodules.getters.oci.artifact import parse
-        from getmodules.getters.oci.repository import judged_manifest
+        from getmodules.getters.oci.tags import named_manifest
 
-        tag, wanted = version_of(package)
-        manifest, digest = judged_manifest(self.repository(package, context), tag, wanted, context)
+        manifest, digest = named_manifest(package, self.repository(package, context), context)
         # A login page is refused here; whether the manifest is a module's is checked when it is fetched.
         parse(manifest)
         arguments = Arguments().with_value("digest", str(digest))

@@ -61,8 +61,8 @@ class Repository(Protocol):
     def blob(self, descriptor: Descriptor, context: Context) -> Iterable[bytes]:
         """Return the blob's bytes, resumed where the connection breaks; the consumer closes them."""
 
-    def tags(self, context: Context) -> Iterator[str]:
-        """Return all tags, in the repository's order."""
+    def tags(self, context: Context, *, pages: int | None = None) -> Iterator[str]:
+        """Return all tags, in the repository's order, or those of the first ``pages`` of its list."""
 
     def referrers(self, digest: Digest, context: Context) -> tuple[Descriptor, ...]:
         """Return the manifests that refer to a manifest, from the API, or from the fallback tag if there is no API."""

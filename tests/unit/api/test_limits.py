@@ -103,8 +103,8 @@ def test_an_error_names_the_limit_and_both_ways_to_raise_it(field: str) -> None:
     assert error.code == f"limit-exceeded/{field.replace('_', '-')}"
     assert error.message.startswith("it has more")
     assert f"{getattr(Limits(), field):,}" in error.message
-    assert f"--limit {field}=" in (error.hint or "")
-    assert f"GETMODULES_LIMIT_{field.upper()}" in (error.hint or "")
+    assert f"--limit {field}=" in (error.typed_hint or "")
+    assert f"GETMODULES_LIMIT_{field.upper()}" in (error.typed_hint or "")
 
 
 def test_a_fixed_bound_says_that_it_is_one() -> None:

@@ -25,7 +25,7 @@ def test_time_runs_out() -> None:
     assert deadline.remaining() == 0
     error = refusal(NetworkError, "network/timeout", deadline.check)
     assert "10 seconds" in error.message
-    assert "--limit seconds=" in (error.hint or "")
+    assert "--limit seconds=" in (error.typed_hint or "")
     clock.now += 1_000
     assert deadline.remaining() == 0
 

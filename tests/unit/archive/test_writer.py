@@ -221,8 +221,9 @@ def test_each_of_many_outlets_must_be_there(tmp_path: Path) -> None:
     [
         pytest.param("mods/c", "subdirectory-not-found", "mods/", id="absent"),
         pytest.param("a", "subdirectory-not-found", "'mods/a'", id="deeper than thought"),
-        pytest.param("README", "subdirectory-not-found/not-a-directory", None, id="a file"),
-        pytest.param("READ*", "subdirectory-not-found/not-a-directory", None, id="a glob of a file"),
+        pytest.param("README", "subdirectory-not-found/not-a-directory", "its directories: mods", id="a file"),
+        pytest.param("mods/a/x", "subdirectory-not-found/not-a-directory", "did you mean 'mods/a'", id="a file in one"),
+        pytest.param("READ*", "subdirectory-not-found/not-a-directory", "its directories: mods", id="a glob of a file"),
         pytest.param("*", "subdirectory-not-found/ambiguous-glob", "one of them", id="file and directory"),
         pytest.param("mods/*d*", "subdirectory-not-found", None, id="hidden is not matched"),
     ],
@@ -239,6 +240,14 @@ def test_a_link_is_no_subdirectory(tmp_path: Path) -> None:
         link("v", "v2"), subdirs=("v",),
     )  # fmt: skip
     assert "a link to 'v2'" in error.message
+    assert error.hint == "did you mean 'v2'?"
+
+
+def test_a_package_without_directories_has_no_subdirectory(tmp_path: Path) -> None:
+    error = refusal(
+        SubdirectoryNotFoundError, "subdirectory-not-found", write, tmp_path, file("main.tf"), subdirs=("net",)
+    )
+    assert error.hint == "it has no directories: leave out //net"
 
 
 def test_names_are_judged_everywhere_but_policy_where_it_is_installed(tmp_path: Path) -> None:
@@ -354,7 +363,7 @@ def test_refused_kinds(members: tuple[Member, ...], subdir: str, code: str, tmp_
 def test_limits(members: tuple[Member, ...], more: dict[str, int], part: str, tmp_path: Path) -> None:
     error = refusal(LimitExceededError, f"limit-exceeded/{part}", write, tmp_path, *members, **more)
     assert error.hint
-    assert f"--limit {part.replace('-', '_')}=" in error.hint
+    assert f"--limit {part.replace('-', '_')}=" in error.typed_hint
 
 
 def test_limits_are_those_of_each_outlet(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_one_that_was_left_out(site: Path) -> None:
         assert (acme["state"], acme["offers"], acme["error"]) == ("left-out", {}, None)
         assert acme["why"]
     text = call("plugins", "--no-plugin", "getmodules-acme").out
-    assert "getmodules-acme  getmodules-acme 1.0  left-out\n  why           taken out with --no-plugin\n" in text
+    assert "getmodules-acme  getmodules-acme 1.0  left-out\n  why           taken out by its name\n" in text
 
 
 def test_conflicts_are_listed(site: Path) -> None:

@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from getmodules import ConfigError, NotFoundError, OfflineError
+from getmodules import AuthenticationError, ConfigError, NetworkError, NotFoundError, OfflineError
 from getmodules.cli import project as subject
 from getmodules.cli.options import Parser
 from getmodules.cli.render import Console
@@ -61,3 +61,24 @@ def test_failures_are_told_by_package() -> None:
 def test_columns() -> None:
     assert subject.align_columns([("a", "bbb", "c"), ("aaa", "b", "")]) == "a    bbb  c\naaa  b"
     assert subject.align_columns([]) == ""
+
+
+def test_failures_with_one_cause_are_one_error() -> None:
+    """One cause is one code and one host or path; of the modules all are named, and no address is given for all."""
+    err = io.StringIO()
+    failures = [
+        Failure(module=name, error=kind(f"{place} fails", address=f"oci://h/{name}", failed_at=place, hint="wait"))
+        for name, kind, place in [
+            ("a", NetworkError, "h:1"),
+            ("b", NetworkError, "h:2"),
+            ("c", AuthenticationError, "h:1"),
+            ("d", NetworkError, "h:1"),
+        ]
+    ]
+    assert subject.report_failures(failures, Console(stdout=None, stderr=err, environ={})) == 4
+    assert err.getvalue() == (
+        "error: a, d: h:1 fails\n  hint: wait\n  code: network\n"
+        "error: b: h:2 fails\n  address: oci://h/b\n  hint: wait\n  code: network\n"
+        "error: c: h:1 fails\n  address: oci://h/c\n  hint: wait\n  code: authentication\n"
+    )
+    assert [each["address"] for each in subject.failures_as_json(failures)] == [f"oci://h/{name}" for name in "abcd"]

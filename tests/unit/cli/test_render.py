@@ -14,7 +14,7 @@ import pytest
 
 from getmodules.cli import render as subject
 from getmodules.cli.render import Console, OutputError, ReaderGoneError
-from getmodules.errors import ConfigError, NotFoundError
+from getmodules.errors import ConfigError, NetworkError, NotFoundError
 from tests.support.commandline import Terminal
 
 
@@ -31,7 +31,7 @@ class Broken(io.StringIO):
         raise OSError(self.number, os.strerror(self.number))
 
 
-def _console(**streams: io.StringIO | None) -> Console:
+def _console(**streams: object) -> Console:
     return Console(**{"stdout": io.StringIO(), "stderr": io.StringIO(), "environ": {}, **streams})  # type: ignore[arg-type]
 
 
@@ -115,8 +115,30 @@ def test_what_python_would_write_at_its_end_goes_nowhere(tmp_path: Path) -> None
 
 def test_an_error_about_some_modules() -> None:
     err = io.StringIO()
-    _console(stderr=err).error(NotFoundError("there is nothing"), about="vpc, net")
+    _console(stderr=err).error_of_modules(NotFoundError("there is nothing"), ["vpc", "net"], None)
     assert err.getvalue() == "error: vpc, net: there is nothing\n  code: not-found\n"
+
+
+def test_an_error_about_many_modules() -> None:
+    """All names are there, on lines that fit; the code stays last, where scripts look for it."""
+    err = io.StringIO()
+    names = [f"module-{number}" for number in range(14)]
+    console = _console(stderr=err, environ={"COLUMNS": "40"})
+    console.error_of_modules(NetworkError("h is down", hint="wait"), names, "oci://h/p")
+    first, *lines = err.getvalue().splitlines()
+    assert first == "error: 14 modules: h is down"
+    listed = [line for line in lines if "module-" in line]
+    assert ", ".join(line.strip().removeprefix("modules: ").rstrip(",") for line in listed) == ", ".join(names)
+    assert len(listed) == 6
+    assert max(map(len, listed)) <= 40
+    assert lines[len(listed) :] == ["  address: oci://h/p", "  hint: wait", "  code: network"]
+
+
+def test_a_name_that_is_wider_than_the_terminal_is_not_cut() -> None:
+    err = io.StringIO()
+    names = ["n" * 60, *"abc"]
+    _console(stderr=err, environ={"COLUMNS": "20"}).error_of_modules(ConfigError("wrong"), names, None)
+    assert "n" * 60 in err.getvalue()
 
 
 def test_an_error_for_people() -> None:

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import errno
 import os
+from pathlib import Path
 
 import pytest
 
 from getmodules.errors import InstallError
-from getmodules.files.os_errors import ANOTHER_TMPDIR, install_error, translated
+from getmodules.files.os_errors import ANOTHER_TMPDIR, install_error, naming_full_disk, translated
 
 
 @pytest.mark.parametrize(
@@ -53,3 +54,16 @@ def test_translated_keeps_the_cause_and_touches_nothing_else() -> None:
     assert caught.value.__cause__ is cause
     with pytest.raises(KeyError), translated("cannot write x"):
         raise KeyError("not the system's")
+
+
+def test_a_full_disk_is_named_with_the_directory_nearest_to_the_fault(tmp_path: Path) -> None:
+    near, far = tmp_path / "near" / "absent", tmp_path / "far"
+    with pytest.raises(InstallError) as caught, naming_full_disk(far), naming_full_disk(near), translated("no x"):
+        raise OSError(errno.ENOSPC, "full")
+    assert caught.value.message == f"{near}: no x: full"
+    assert caught.value.failed_at is not None
+    assert os.path.ismount(caught.value.failed_at)
+    assert near.is_relative_to(caught.value.failed_at)
+    with pytest.raises(InstallError) as caught, naming_full_disk(near), translated("no x"):
+        raise OSError(errno.EACCES, "denied")
+    assert (caught.value.message, caught.value.failed_at) == ("no x: denied", None)

@@ -81,7 +81,7 @@ def test_an_ordinary_directory_needs_force(prepare: Callable[[Path], None], tmp_
     dest = tmp_path / "dest"
     prepare(dest)
     error = refused(DestinationExistsError, "destination-exists", dest)
-    assert error.hint == "--force replaces this directory"
+    assert error.typed_hint == "--force replaces this directory"
     check(dest, force=True)
 
 

@@ -176,7 +176,7 @@ def test_what_is_refused(client: Client, source: Path, tmp_path: Path, what: str
 def test_an_archives_digest_is_nothing_to_expect_of_a_directory(client: Client, source: Path, tmp_path: Path) -> None:
     expect = f"sha256:{ZIP_SHA256}"
     error = refusal(ConfigError, "config", client.get, str(source / "module"), tmp_path / "dest", expect=expect)
-    assert "--expect t1:" in (error.hint or "")
+    assert "--expect t1:" in (error.typed_hint or "")
     assert not (tmp_path / "dest").exists()
 
 

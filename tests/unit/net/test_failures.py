@@ -101,7 +101,7 @@ def test_a_failure(error: BaseException, code: str, said: str) -> None:
 )
 def test_the_hint_is_about_what_failed(error: BaseException, said: str) -> None:
     made = failure(error)
-    assert said in (made.hint or "")
+    assert said in (made.typed_hint or "")
 
 
 def test_a_proxy_s_certificate_is_no_server_s() -> None:

@@ -140,7 +140,7 @@ def test_a_certificate_that_nobody_knows(authority: Authority) -> None:
         error = send(f"https://127.0.0.1:{server.port}/x")
         assert error.message.startswith(f"TLS handshake with 127.0.0.1:{server.port}: the server's certificate")
         assert error.code == "network/certificate"
-        assert "--ca-file" in (error.hint or "")
+        assert "--ca-file" in (error.typed_hint or "")
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])

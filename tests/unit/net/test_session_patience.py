@@ -161,7 +161,7 @@ def test_a_note_says_once_that_a_server_is_silent(verb: str) -> None:
             assert Session(wire).send(call, context).read() == b"hello"
         wire.close()
         place = f"127.0.0.1:{server.port}"
-    assert notes.said == [f"{place} has sent nothing for 0.2 seconds; after 20 it counts as failed (--timeout)"]
+    assert notes.said == [f"{place} has sent nothing for 0.2 seconds; after 20 it counts as failed"]
 
 
 def test_a_short_timeout_needs_no_note() -> None:

@@ -125,7 +125,7 @@ def test_a_credential_goes_nowhere_without_tls_by_a_manifests_word(server: respo
     error = refusal(
         AuthenticationError, "authentication", ask, "GET", "http://h.example:81/", a_context(), credential=TOKEN
     )
-    assert "--plain-http h.example:81" in str(error.hint)
+    assert "--plain-http h.example:81" in str(error.typed_hint)
     assert "s3cret-t0ken" not in f"{error.message} {error.hint}"
     assert len(server.calls) == 0
     server.get("http://mine.example/", body=b"x")

@@ -313,7 +313,7 @@ def test_offline_a_damaged_blob_is_an_error_that_names_it(root: Path, tmp_path: 
     client = caching_client(root, getter, offline=True)
     error = refusal(OfflineError, "offline", client.get, "fake://h/p", tmp_path / "two")
     assert f"sha256:{ZIP_SHA256} was damaged" in error.message
-    assert "without --offline" in str(error.hint)
+    assert "without --offline" in str(error.typed_hint)
     assert asked(getter) == []
     assert not (tmp_path / "two").exists()
 
@@ -323,7 +323,9 @@ def test_offline_what_is_not_there_is_missing(root: Path, tmp_path: Path, source
     getter = FakeGetter(answer=lambda *_: blob(ZIP), pin=a_pin("v1"))
     client = caching_client(root, getter, offline=True)
     error = refusal(OfflineError, "offline", client.get, source, tmp_path / "one")
-    assert source in error.message
+    assert error.address == source
+    assert error.message == f"offline, with the cache {root}: the package is not in the cache"
+    assert error.failed_at == str(root)
     refusal(OfflineError, "offline", client.resolve, source)
     assert asked(getter) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["store"]
@@ -332,7 +334,8 @@ def test_offline_what_is_not_there_is_missing(root: Path, tmp_path: Path, source
 def test_offline_without_a_cache(tmp_path: Path) -> None:
     getter = FakeGetter(answer=lambda *_: blob(ZIP))
     client = caching_client(tmp_path / "c", getter, use_cache=False, offline=True)
-    refusal(OfflineError, "offline", client.get, "fake://h/p", tmp_path / "one")
+    error = refusal(OfflineError, "offline", client.get, "fake://h/p", tmp_path / "one")
+    assert error.message.startswith("offline, and without a cache: ")
     assert list(tmp_path.iterdir()) == []
 
 

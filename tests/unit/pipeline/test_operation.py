@@ -73,7 +73,7 @@ def test_nobody_is_handed_a_credential_for_a_host_without_tls_by_a_manifests_wor
         ask = run.context.credentials
         error = refusal(AuthenticationError, "authentication", ask, Origin("http", "h.example", 80), "/")
         assert error.looked_in == (("GETMODULES_TOKEN_h_example",) if by == "environment" else ("here",))
-        assert "--plain-http h.example" in str(error.hint)
+        assert "--plain-http h.example" in str(error.typed_hint)
         assert ask(Origin("http", "localhost", 80), "/") is not None, "the plugin has one for all hosts"
         assert ask(ORIGIN, "/") is not None
 

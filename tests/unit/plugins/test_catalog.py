@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from getmodules import Client, PluginConflictError, UnknownSchemeError, hookimpl
-from getmodules.plugins.catalog import KNOWN_DISTRIBUTIONS
+from getmodules.plugins.catalog import KNOWN_DISTRIBUTIONS, PLUGINS_PAGE
 from tests.support.checkout import ROOT
 from tests.support.fakes import FakeGetter
 from tests.support.refusals import refusal
@@ -145,8 +145,8 @@ def test_progress_by_name() -> None:
 @pytest.mark.parametrize(
     ("scheme", "hint"),
     [
-        ("s3", "distributions with an entry point in the group getmodules"),
-        ("example", "plugins/getmodules-example in the source"),
+        ("nosuch", "distributions with an entry point in the group getmodules"),
+        ("example", "that is for the plugin getmodules-example: docs/reference/plugins.rst in the source"),
         ("htp", "did you mean http?"),
         ("ssh", "git::ssh://"),
         ("nothing-like-it", "known schemes: file, git, http, https, oci, oci-layout"),
@@ -157,14 +157,26 @@ def test_an_unknown_scheme_says_what_to_do(scheme: str, hint: str) -> None:
     assert hint in (error.hint or "")
 
 
-def test_no_hint_names_a_distribution_that_does_not_exist() -> None:
-    plugins = ROOT / "plugins"
-    for distribution in KNOWN_DISTRIBUTIONS.values():
-        assert (plugins / distribution / "setup.cfg").is_file()
-    for scheme in ("s3", "gs", "gcs", "hg", "azure"):
-        hint = first_party().catalog.unknown_scheme(scheme).hint or ""
-        assert "getmodules-" not in hint
-        assert "pip" not in hint
+@pytest.mark.parametrize(("scheme", "distribution"), KNOWN_DISTRIBUTIONS.items())
+def test_the_hint_at_a_plugin_of_ours_is_the_page_that_says_where_it_is(scheme: str, distribution: str) -> None:
+    """One hint, and no command: a name that is not published is anybody's to take in a package index."""
+    error = refusal(UnknownSchemeError, "unknown-scheme", first_party().catalog.getter, scheme)
+    assert error.hint == (
+        f"that is for the plugin {distribution}: "
+        "docs/reference/plugins.rst in the source of getmodules says where it is"
+    )
+    page = (ROOT / PLUGINS_PAGE).read_text()
+    row = page[page.index(f"* - ``{distribution}``") :].partition("* - ``")[2]
+    assert f"``{scheme}``" in row.partition("   * - ``")[0]
+    published = (ROOT / "plugins" / distribution / "setup.cfg").is_file()
+    assert ("not published" in row.partition("   * - ``")[0]) is not published
+
+
+def test_a_plugin_that_is_there_and_does_not_load_is_named_beside_it() -> None:
+    broken = _Plugin(getters=[FakeGetter(schemes=("Bad one",))])
+    hint = _catalog(broken).unknown_scheme("s3").hint or ""
+    assert "getmodules-objectstore" in hint
+    assert "a plugin did not load: " in hint
 
 
 def test_an_offer_that_breaks_its_port_takes_its_plugin_along() -> None:

@@ -53,7 +53,7 @@ def test_whatever_is_raised_becomes_one_error(error: BaseException) -> None:
     found = refusal(PluginContractError, "plugin-contract", GUARD.call, "the call", _raise, error)
     assert found.__cause__ is error
     assert "plugin 'acme' (acme-plugin 1.0): the call raised" in found.message
-    assert "--no-plugin acme" in (found.hint or "")
+    assert "--no-plugin acme" in (found.typed_hint or "")
 
 
 @pytest.mark.parametrize(

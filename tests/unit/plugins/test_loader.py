@@ -369,7 +369,7 @@ def test_a_taken_scheme_is_an_error_that_names_both(site: Site, tmp_path: Path, 
     assert error.code == "plugin-conflict"
     assert WHO in error.message
     assert "(getmodules " in error.message
-    assert "--no-plugin acme-plugin" in (error.hint or "")
+    assert "--no-plugin acme-plugin" in (error.typed_hint or "")
     assert client.get("acme://x", tmp_path / "dest").files == 0, "its other scheme works"
     assert str(site.client(without_plugins=["acme-plugin"]).detect(source)) == source
     assert [conflict.message for conflict in client.catalog.conflicts()] == [error.message]
@@ -990,7 +990,7 @@ def test_a_plugin_that_is_named_and_not_there(three: Site, tmp_path: Path) -> No
     client = three.client(environ={"GETMODULES_PLUGINS": "a,nosuch"})
     error = refusal(ConfigError, "config", client.get, str(tmp_path / "source"), tmp_path / "dest")
     assert "'nosuch'" in error.message
-    assert "getmodules plugins" in (error.hint or "")
+    assert "getmodules plugins" in (error.typed_hint or "")
     three.client(environ={"GETMODULES_PLUGINS": "a,B_plugin"}).get(str(tmp_path / "source"), tmp_path / "dest")
 
 
@@ -1000,7 +1000,7 @@ def test_any_plugin_can_be_taken_out(three: Site, name: str) -> None:
     assert _strangers(client) == {"b", "c"}
     error = refusal(UnknownSchemeError, "unknown-scheme", client.detect, "a://x")
     assert (error.hint or "").startswith(
-        "plugin 'a' (a-plugin 1.0) brings it, and is switched off: taken out with --no-plugin"
+        "plugin 'a' (a-plugin 1.0) brings it, and is switched off: taken out by its name"
     )
 
 
@@ -1021,7 +1021,7 @@ def test_a_plugin_that_is_named_cannot_be_taken_out(three: Site, named: str, wit
     assert error.exit_code == 2
     assert f"'{without}'" in error.message
     assert "GETMODULES_PLUGINS" in error.message
-    assert f"--no-plugin {without}" in (error.hint or "")
+    assert f"--no-plugin {without}" in (error.typed_hint or "")
 
 
 def test_another_than_the_named_plugin_can_be_taken_out(three: Site) -> None:
@@ -1042,7 +1042,7 @@ def test_whoever_may_bring_a_scheme_is_named(site: Site, scheme: str, said: str)
     site.add("getmodules-racks", A_GETTER + A_HOOK, entries={"Shelf": "getmodules_racks"})
     for client, why in (
         (site.client(environ=NO_STRANGERS), "GETMODULES_PLUGINS does not name it"),
-        (site.client(without_plugins=["shelf"]), "taken out with --no-plugin"),
+        (site.client(without_plugins=["shelf"]), "taken out by its name"),
     ):
         hint = refusal(UnknownSchemeError, "unknown-scheme", client.detect, f"{scheme}://x").hint or ""
         assert "plugin 'Shelf' (getmodules-racks 1.0)" in hint
@@ -1076,7 +1076,7 @@ def test_a_first_party_plugin_can_be_taken_out() -> None:
 )
 def test_a_plugin_that_is_not_there_cannot_be_taken_out(name: str, hint: str) -> None:
     error = refusal(ConfigError, "config", Client, environ=NO_STRANGERS, without_plugins=[name])
-    assert hint in (error.hint or "")
+    assert hint in (error.typed_hint or "")
     assert words_of(error).replace("\n", "").isprintable()
 
 

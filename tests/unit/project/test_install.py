@@ -131,7 +131,7 @@ def test_a_tree_that_was_edited_is_not_overwritten(project: Project) -> None:
     (failure,) = report.failures
     assert (type(failure.error), failure.error.exit_code) == (DestinationExistsError, 1)
     assert failure.error.message.endswith(": modified main.tf (content); missing net/net.tf; added new.tf")
-    assert "--force" in (failure.error.hint or "")
+    assert "--force" in (failure.error.typed_hint or "")
     assert _actions(report) == {"net": "unchanged"}
     assert snapshot(project.directory) == before
     assert _actions(_install(project, force=True)) == {"net": "unchanged", "packed": "installed"}
@@ -298,7 +298,7 @@ def test_what_is_never_replaced(kind: str, project: Project) -> None:
     (failure,) = _install(project).failures
     assert failure.error.code == "destination-exists"
     assert failure.error.message == f"modules/packed is {'no directory' if kind == 'file' else 'a link'}"
-    assert failure.error.hint == "move it away; getmodules install then brings the module"
+    assert failure.error.typed_hint == "move it away; getmodules install then brings the module"
     assert _codes(_install(project, force=True)) == {"packed": "install/protected"}
     (project.directory / "getmodules.lock").unlink()
     (failure,) = _install(project).failures
@@ -337,7 +337,11 @@ def test_locked_refuses_a_difference(edit: dict[str, str], reason: str, project:
     project.wants(**edit)
     before = snapshot(project.directory)
     error = refusal(LockStaleError, "lock-stale", _install, project, locked=True)
-    assert (reason in error.message, error.exit_code, error.hint) == (True, 5, "getmodules lock brings it up to date")
+    assert (reason in error.message, error.exit_code, error.typed_hint) == (
+        True,
+        5,
+        "getmodules lock brings it up to date",
+    )
     assert snapshot(project.directory) == before
     assert _install(project).locked
 

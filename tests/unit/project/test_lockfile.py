@@ -109,7 +109,7 @@ def test_a_lock_that_is_needed(tmp_path: Path, manifest: bool, hint: str) -> Non
         (tmp_path / "getmodules.toml").write_text("")
     files = ProjectFiles.from_path(tmp_path)
     error = refusal(LockStaleError, "lock-stale", subject.require_lock, files)
-    assert (error.hint or "").startswith(hint)
+    assert (error.typed_hint or "").startswith(hint)
     files.lock.write_text(FULL)
     assert subject.require_lock(files) == _parse(FULL)
 

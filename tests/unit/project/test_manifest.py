@@ -136,7 +136,7 @@ def test_a_secret_is_an_error_and_not_shown() -> None:
 
 def test_reading_it(tmp_path: Path) -> None:
     error = refusal(ConfigError, "config", subject.read_manifest, tmp_path / "getmodules.toml")
-    assert "getmodules add" in (error.hint or "")
+    assert "getmodules add" in (error.typed_hint or "")
     (tmp_path / "getmodules.toml").write_text(FULL)
     assert set(subject.read_manifest(tmp_path / "getmodules.toml").modules) == {"vpc", "net"}
 

@@ -57,7 +57,7 @@ def test_a_getter_that_the_address_does_not_have(project: Project) -> None:
     project.wants("")
     package = replace(PACKAGE, getter="oci")
     error = refusal(ConfigError, "config", subject.locked_job, MODULE, package, project.workspace(), DEST)
-    assert "--upgrade vpc" in (error.hint or "")
+    assert "--upgrade vpc" in (error.typed_hint or "")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_an_archive_that_has_become_a_directory(tmp_path: Path) -> None:
     (failure,) = project.client.install(project.directory, locked=True).failures
     assert failure.error.code == "lock-mismatch"
     assert "an archive's digest" in failure.error.message
-    assert "getmodules lock --upgrade" in (failure.error.hint or "")
+    assert "getmodules lock --upgrade" in (failure.error.typed_hint or "")
     assert not (project.directory / "modules").exists()
 
 

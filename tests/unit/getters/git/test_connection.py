@@ -119,7 +119,7 @@ def test_certificates(tmp_path: Path) -> None:
 def test_offline(url: str, tmp_path: Path) -> None:
     git = a_git(offline=True, network=ClientNetwork(NetSettings()))
     error = refusal(OfflineError, "offline", connected(Remote(check_url(url)), git, tmp_path).__enter__)
-    assert "--offline" in (error.hint or "")
+    assert "--offline" in (error.typed_hint or "")
 
 
 def test_what_is_on_this_machine_is_there_offline(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def test_a_note_names_the_silent_server(tmp_path: Path) -> None:
     git = a_git(network=context.network)
     with connected(Remote(check_url("http://127.0.0.1:8080/r")), git, tmp_path) as connection:
         connection.process_limits(context).tell_silence()
-    assert said == ["127.0.0.1:8080 has sent nothing for 15 seconds; after 0.6 it counts as failed (--timeout)"]
+    assert said == ["127.0.0.1:8080 has sent nothing for 15 seconds; after 0.6 it counts as failed"]
 
 
 def test_the_question_for_a_redirect_is_counted_with_the_runs_of_git(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_the_directory_to_trust_is_named_as_a_shell_reads_it(said: str, told: st
 def test_only_what_is_slow_is_helped_by_time() -> None:
     slow = git_error("fatal: unable to access 'https://h/r/': Operation too slow. Less than 1024 bytes/sec", WEB)
     assert slow.code == "network/timeout"
-    assert "--timeout" in (slow.hint or "")
+    assert "--timeout" in (slow.typed_hint or "")
 
 
 @pytest.mark.parametrize(

@@ -245,8 +245,8 @@ def test_a_refusal_says_what_was_tried_and_what_could_be(status: str) -> None:
         code = "authentication" if status.startswith("401") else "authentication/forbidden"
         error = refusal(AuthenticationError, code, ask, f"{server.url}/a")
         variable = f"GETMODULES_TOKEN_127_0_0_1_{server.port}"
-        assert f"none were found in --header, {variable}" in str(error.hint)
-        assert "an entry in ~/.netrc or --header 127.0.0.1:" in str(error.hint)
+        assert f"none were found in --header, {variable}" in str(error.typed_hint)
+        assert "an entry in ~/.netrc or --header 127.0.0.1:" in str(error.typed_hint)
         assert (error.credential, error.looked_in[:2]) == (None, ("--header", variable))
         with_password = server.url.replace("://", "://ada:s3cr3t%40p4ss@")
         error = refusal(AuthenticationError, code, ask, f"{with_password}/a")

@@ -53,7 +53,7 @@ class Fake:
     def blob(self, descriptor: Descriptor, context: Context) -> Iterable[bytes]:
         raise AssertionError("nothing here needs a blob")
 
-    def tags(self, context: Context) -> Iterator[str]:
+    def tags(self, context: Context, *, pages: int | None = None) -> Iterator[str]:
         return iter(self.names)
 
     def referrers(self, digest: Digest, context: Context) -> tuple[Descriptor, ...]:

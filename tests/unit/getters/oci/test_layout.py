@@ -34,7 +34,7 @@ def test_by_digest(made: HandMade, context: Context) -> None:
     assert layout.manifest(unlisted, context) == raw(TWO)
     assert layout.manifest(untyped, context).media_type == OCI_INDEX
     error = refusal(NotFoundError, "not-found", layout.manifest, sha256(THREE), context)
-    assert "getmodules tags" in (error.hint or "")
+    assert "getmodules tags" in (error.typed_hint or "")
 
 
 # --------------------------------------------------------------------------------------- broken layouts

@@ -151,4 +151,4 @@ def test_a_tag_that_is_taken() -> None:
     assert (type(error), error.code) == (DestinationExistsError, "destination-exists")
     assert str(Digest.of(BODY)) in error.message
     assert "\x1b" not in error.message
-    assert "--force" in str(error.hint)
+    assert "--force" in str(error.typed_hint)

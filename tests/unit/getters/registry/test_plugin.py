@@ -90,7 +90,7 @@ def test_without_a_registry_it_is_no_address_and_the_hint_says_how() -> None:
     error = refusal(AddressError, "address", first_party().detect, "acme/vpc/aws")
     assert error.hint is not None
     assert "tfr://HOST/acme/vpc/aws" in error.hint
-    assert "--registry HOST" in error.hint
+    assert "--registry HOST" in error.typed_hint
 
 
 def test_a_host_in_front_is_hinted_at() -> None:
