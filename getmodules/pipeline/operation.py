@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from getmodules.addresses.types import PackageAddress
@@ -18,7 +18,7 @@ from getmodules.net.credentials import from_environment
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.pipeline import gates
 from getmodules.pipeline.detect import is_local
-from getmodules.pipeline.resolve import Location
+from getmodules.pipeline.resolve import Location, module_name
 from getmodules.plugins.adapters import first_credential
 from getmodules.plugins.catalog import Catalog
 from getmodules.util.once import Memo
@@ -61,12 +61,18 @@ class Operation:
 
     @contextmanager
     def package(
-        self, package: PackageAddress | str, spare: Spare | None = None, *, cached: bool = True
+        self,
+        package: PackageAddress | str,
+        spare: Spare | None = None,
+        *,
+        cached: bool = True,
+        modules: Sequence[str] = (),
     ) -> Iterator[Run]:
         """Open the run of one package; its end is reported, and errors say which address they are about.
 
         What needs a place and is not for the cache goes where ``spare`` says, else into a temporary directory.
         ``cached=False`` is for work that leaves nothing to keep; its ``package`` may be the name of a registry.
+        ``modules`` are the names for people of what is wanted of it.
         """
         name = package if isinstance(package, str) else package.display()
         with ExitStack() as stack:
@@ -74,7 +80,10 @@ class Operation:
                 spare = stack.enter_context(temporary_directory())
             home = self._cache_for(package) if cached else None
             cache = stack.enter_context(CacheSession(home, self.private, spare, self.trouble))
-            context = self._context(name, cache, stack.enter_context(self._reported(name)))
+            progress = stack.enter_context(self._reported(name))
+            if not isinstance(package, str):
+                progress.modules(name, modules or (module_name(package),))
+            context = self._context(name, cache, progress)
             yield Run(operation=self, context=context, cache=cache, at_end=stack.enter_context(ExitStack()))
 
     @contextmanager
@@ -166,6 +175,9 @@ class Reporting(Progress):
         self._progress = progress
         self._is_heard = type(progress) is not Progress
         self.cancelled_by: BaseException | None = None
+
+    def modules(self, package: str, names: Sequence[str]) -> None:
+        self._report(self._progress.modules, package, names)
 
     def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
         self._report(self._progress.phase, package, phase, total)

@@ -148,6 +148,8 @@ class _Installation:
             self.results.add(outcome)
             for name, installed in outcome.done.items():
                 self.results.entries[name] = entry_of(targets.done[name], installed, self.workspace)
+                if lock is not None and name in lock.modules:
+                    self.results.relocked[name] = lock.entry(name)
             for name in outcome.done:
                 if jobs[name].dest.is_relative_to(spare):
                     self._compare_with_destination(name)
@@ -172,7 +174,7 @@ class _Installation:
         if h1_of(dest) in ours:
             return self._replacing(fresh_job(target, dest, force=True), ours)
         # Perhaps it is just what we are about to install: a run that was killed, or trees in version control.
-        return fresh_job(target, spare / target.entry.name)
+        return fresh_job(target, spare / target.entry.name, aside=True)
 
     def _compare_with_destination(self, name: str) -> None:
         """Judge a module that was fetched aside, since its destination was not empty and not known to be ours."""
@@ -246,6 +248,8 @@ class _InstallResults:
     failures: dict[str, GetModulesError] = field(default_factory=dict)
     #: For modules that are brought from the lock, the hashes that our earlier trees at their destinations may have.
     replaced: dict[str, frozenset[str]] = field(default_factory=dict)
+    #: The entries of the lock that were looked up anew.
+    relocked: dict[str, Entry] = field(default_factory=dict)
 
     def add(self, outcome: Outcome[Installed]) -> None:
         self.actions |= dict.fromkeys(outcome.done, Action.INSTALLED)
@@ -279,7 +283,7 @@ class _InstallResults:
 
     def report(self, names: Iterable[str], *, lock_written: bool) -> InstallReport:
         modules = tuple(
-            InstalledModule.of(*self.entries[name], action=self.actions[name])
+            InstalledModule.of(*self.entries[name], self.relocked.get(name), action=self.actions[name])
             for name in names
             if name in self.actions and name not in self.failures
         )
