@@ -152,7 +152,7 @@ def add_progress(parser: Parser) -> None:
         "--progress",
         metavar="HOW",
         default="auto",
-        help="auto (lines on a terminal, else nothing), plain (a line when a module is there), none, or one of a plugin",
+        help="auto (lines on a terminal, else nothing), plain (a line when a module is there), none, or a plugin's",
     )
 
 

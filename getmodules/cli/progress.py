@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from getmodules.api.ports import Phase, Progress
 from getmodules.cli import interrupt
 from getmodules.cli.options import nearest
-from getmodules.cli.render import Console, cells, harmless
+from getmodules.cli.render import Console, cells, harmless, shorten
 from getmodules.errors import ConfigError
 from getmodules.util.values import valueclass
 
@@ -343,21 +343,3 @@ def format_bytes(number: float) -> str:
         unit += 1
     digits = 0 if unit == 0 or number >= 100 else 1
     return f"{number:.{digits}f} {_UNITS[unit]}"
-
-
-def shorten(text: str, width: int) -> str:
-    """Shorten ``text`` to ``width`` columns, cutting out its middle."""
-    if cells(text) <= width:
-        return text
-    gap = "..."[: max(width, 0)]
-    left = right = ""
-    start, end = 0, len(text) - 1
-    while True:
-        from_left = cells(left) <= cells(right)
-        character = text[start] if from_left else text[end]
-        if cells(left + right + character) > width - len(gap):
-            return f"{left}{gap}{right}"
-        if from_left:
-            left, start = left + character, start + 1
-        else:
-            right, end = character + right, end - 1

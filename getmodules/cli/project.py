@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -23,9 +23,10 @@ from getmodules.cli.render import Console, harmless
 from getmodules.errors import ConfigError, GetModulesError, exit_code
 
 if TYPE_CHECKING:
-    from getmodules.api.ports import Progress
+    from getmodules.cli.progress import Traffic
     from getmodules.client import Client
     from getmodules.pipeline.batch import Failure, Pace
+    from getmodules.project.reports import InstalledModule, LockedReport
 
 #: The help about "errors" in the JSON of these commands.
 ERRORS_HELP = """\
@@ -58,12 +59,12 @@ def add_project_work(parser: Parser) -> None:
 
 
 @contextmanager
-def open_client(options: argparse.Namespace, console: Console) -> Iterator[tuple[Client, Progress]]:
+def open_client(options: argparse.Namespace, console: Console) -> Iterator[tuple[Client, Traffic]]:
     """Open a client, and the progress of its work, until the block ends."""
     from getmodules.cli import progress
 
     with client_of(options, console) as client, progress.open_progress(options.progress, client, console) as shown:
-        yield client, shown
+        yield client, progress.Traffic(shown)
 
 
 def manifest_of(options: argparse.Namespace) -> str:
@@ -101,12 +102,11 @@ def failures_as_json(failures: Iterable[Failure]) -> list[dict[str, str | None]]
     return [{"module": failure.module, **failure.error.as_json()} for failure in failures]
 
 
-def align_columns(rows: Sequence[Sequence[str]]) -> str:
-    """Return ``rows`` as lines with aligned columns."""
-    if not rows:
-        return ""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    return "\n".join(
-        "  ".join((*(f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)), row[-1])).rstrip()
-        for row in rows
-    )
+def versions_as_json(module: InstalledModule | LockedReport) -> dict[str, object]:
+    """Return the keys about versions and identities of a module, as it is locked and was before."""
+    return {
+        "id": module.id,
+        "version": module.version,
+        "previous_version": module.previous_version,
+        "previous_id": module.previous_id,
+    }

@@ -267,9 +267,7 @@ def _judge(source: Source, package: Package, trees: tuple[Tree, ...], targets: T
 
 def resolve_address(source: str, address: ModuleAddress, operation: Operation, name: str = "") -> Resolved:
     """Return the pinned address, had without fetching the package; ``name`` is the module's in its project."""
-    with operation.package(
-        address.package, modules=(name or module_name(address.package, address.subdir),)
-    ) as run:
+    with operation.package(address.package, modules=(name or module_name(address.package, address.subdir),)) as run:
         location, pin, cached = locate(start_location(address.package, run), run)
         if pin.id is not None:
             package, identity = location.pinned(pin), pin.id

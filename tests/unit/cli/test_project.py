@@ -56,8 +56,3 @@ def test_failures_are_told_by_package() -> None:
         {"module": "c", "code": "not-found", "message": "there is nothing", "hint": None, "address": "oci://h/x"},
     ]
     assert subject.report_failures([], Console(stdout=None, stderr=err, environ={})) == 0
-
-
-def test_columns() -> None:
-    assert subject.align_columns([("a", "bbb", "c"), ("aaa", "b", "")]) == "a    bbb  c\naaa  b"
-    assert subject.align_columns([]) == ""
