@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from getmodules.cli.options import Parser
+from getmodules.cli.options import Completes, Parser
 from getmodules.cli.project import (
     ERRORS_HELP,
     add_project_work,
@@ -52,6 +52,7 @@ def parser() -> Parser:
         epilog=_EPILOG,
     )
     made.add_argument("names", metavar="NAME", nargs="*", help="only these modules")
+    made.completions["names"] = Completes.MODULES
     group = made.add_mutually_exclusive_group()
     group.add_argument("--locked", action="store_true", help="refuse where manifest and lock differ (exit 5)")
     group.add_argument("--frozen", action="store_true", help="from the lock alone: the manifest is not read")

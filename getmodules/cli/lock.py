@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from getmodules.cli.options import Parser
+from getmodules.cli.options import Completes, Parser
 from getmodules.cli.project import (
     ERRORS_HELP,
     add_project_work,
@@ -59,6 +59,7 @@ def parser() -> Parser:
         epilog=_EPILOG,
     )
     made.add_argument("names", metavar="NAME", nargs="*", help="with --upgrade: only these modules")
+    made.completions["names"] = Completes.MODULES
     group = made.add_mutually_exclusive_group()
     group.add_argument("--upgrade", action="store_true", help="look up what is locked anew")
     group.add_argument("--check", action="store_true", help="write nothing; exit 5 where something is stale or moved")

@@ -36,7 +36,7 @@ _MOST_JOBS = 256
 
 
 def add_manifest(parser: Parser) -> None:
-    parser.add_argument(
+    parser.where.add_argument(
         "--manifest",
         metavar="FILE",
         default=".",
@@ -53,7 +53,7 @@ def add_project(parser: Parser) -> None:
 def add_project_work(parser: Parser) -> None:
     """Add the options of commands that fetch for a project."""
     add_manifest(parser)
-    parser.add_argument("-j", "--jobs", metavar="N", help="so many packages at the same time (default: 24)")
+    parser.where.add_argument("-j", "--jobs", metavar="N", help="so many packages at the same time (default: 24)")
     for add in (add_progress, add_cache, add_registry, add_headers, add_limit, add_network, add_plugins, add_output):
         add(parser)
 
