@@ -17,14 +17,15 @@ _EPILOG = """\
 The script completes commands, options, fixed values, files, and the names of
 the modules of the project. It needs nothing but the shell.
 
-  bash   getmodules completion bash > ~/.local/share/bash-completion/completions/getmodules
-         or, in ~/.bashrc: source <(getmodules completion bash)
-  zsh    getmodules completion zsh > DIR/_getmodules, with DIR in fpath
-         or, in ~/.zshrc behind compinit: source <(getmodules completion zsh)
-  fish   getmodules completion fish > ~/.config/fish/completions/getmodules.fish
+  bash   in ~/.bashrc: source <(getmodules completion bash)
+         or as a file: ~/.local/share/bash-completion/completions/getmodules
+  zsh    in ~/.zshrc, behind compinit: source <(getmodules completion zsh)
+         or as a file: DIR/_getmodules, with DIR in fpath
+  fish   as a file: ~/.config/fish/completions/getmodules.fish
 
 examples:
   getmodules completion bash
+  getmodules completion fish > ~/.config/fish/completions/getmodules.fish
 """
 
 
@@ -34,7 +35,7 @@ def parser() -> Parser:
         description="Print what makes a shell complete the words of a command line.",
         epilog=_EPILOG,
     )
-    made.add_argument("shell", metavar="SHELL", help="bash, zsh or fish")
+    made.add_argument("shell", metavar="SHELL", help="the shell that the script is for: bash, zsh or fish")
     made.completions["shell"] = _SHELLS
     return made
 

@@ -20,7 +20,12 @@ def parser() -> Parser:
         description="Show the help of a command, or the commands. It is what COMMAND --help shows.",
         epilog=_EPILOG,
     )
-    made.add_argument("command", metavar="COMMAND", nargs="?", help="the command")
+    made.add_argument(
+        "command",
+        metavar="COMMAND",
+        nargs="?",
+        help="the command whose help is shown; without one, all commands are listed",
+    )
     made.completions["command"] = Completes.COMMANDS
     return made
 

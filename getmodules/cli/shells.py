@@ -190,10 +190,8 @@ def _bash_kinds(commands: Sequence[Command]) -> Iterator[str]:
                 yield f"{_bash_keys(command, option)}) echo {_quoted(_bash_kind(option.words, names))} ;;"
         for number, place in enumerate(command.places):
             if place.words:
-                number_or_more = (
-                    f"{_quoted(f'{command.name} ')}[0-9]*" if place.repeated else f"'{command.name} {number}'"
-                )
-                yield f"{number_or_more}) echo {_quoted(_bash_kind(place.words, names))} ;;"
+                key = f"'{command.name} '[0-9]*" if place.repeated else f"'{command.name} {number}'"
+                yield f"{key}) echo {_quoted(_bash_kind(place.words, names))} ;;"
 
 
 def _bash_keys(command: Command, option: Option) -> str:

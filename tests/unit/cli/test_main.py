@@ -78,9 +78,8 @@ def test_the_help_has_groups() -> None:
         "output": ("--help", "--help-all", "--json", "--quiet", "--verbose", "--progress"),
     }.items():
         for option in options:
-            assert [
-                title for title in list(groups)[:4] if re.search(rf"^  (-\w, )?{option}\b", groups[title], re.MULTILINE)
-            ] == [group]
+            shown = re.compile(rf"^  (-\w, )?{option}\b", re.MULTILINE)
+            assert [title for title in list(groups)[:4] if shown.search(groups[title])] == [group]
 
 
 NETWORK = {"--ca-file", "--client-cert", "--plain-http", "--mirror"}
@@ -90,9 +89,8 @@ NETWORK = {"--ca-file", "--client-cert", "--plain-http", "--mirror"}
 def test_the_network_is_in_full_with_help_all_only(name: str) -> None:
     short, full = (_groups(call(name, option).out) for option in ("--help", "--help-all"))
     assert ("network" in short) is ("network" in full)
-    assert {group: text for group, text in short.items() if group != "network"} == {
-        group: text for group, text in full.items() if group != "network"
-    }
+    for group in short.keys() - {"network"}:
+        assert short[group].split() == full[group].split()
     if "network" in short:
         options = re.findall(r"--[a-z-]+", short["network"])
         assert {*NETWORK, "--help-all"} <= set(options)
