@@ -293,7 +293,8 @@ class Lines(_States):
 
     def render(self, width: int, height: int) -> list[str]:
         """Return the current lines, at most ``height`` of them with at most ``width`` columns."""
-        states = [state for state in dict(self._states).values() if state.phase is not None]
+        # All modules of a package may have failed alone: none is left to be named.
+        states = [state for state in dict(self._states).values() if state.phase is not None and state.names]
         total = self._total(len(states), width) if self._planned > 1 and states else []
         most = max(height - len(total), 1)
         return [self._line(state, width) for state in states[:most]] + total

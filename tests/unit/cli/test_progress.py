@@ -337,6 +337,13 @@ def test_a_name_is_not_cut(names: tuple[str, ...], width: int, drawn: str) -> No
     assert cells(drawn) <= width
 
 
+def test_a_package_whose_modules_have_all_failed_is_not_shown() -> None:
+    line = _line()
+    line.phase(PACKAGE, Phase.INSTALLING)
+    line.modules(PACKAGE, ())
+    assert _drawn(line) == ""
+
+
 def test_what_comes_from_the_cache_says_so() -> None:
     line = _line()
     line.modules(PACKAGE, ("vpc",))
