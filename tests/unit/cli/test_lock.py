@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from getmodules.testing import Registry
 from tests.support.commandline import call, without_seconds
 from tests.support.projects import Project
 
@@ -100,3 +101,31 @@ def test_a_check_that_failed(project: Project) -> None:
     (project.directory / "src").rename(project.directory / "gone")
     failed = call("lock", "--check")
     assert (failed.code, failed.out, "error: net: " in failed.err) == (1, "", True)
+
+
+def test_versions_come_first_then_what_was_downloaded(project: Project) -> None:
+    with Registry() as registry:
+        registry.push_module("acme/vpc", "1.2.0", {"main.tf": "1"})
+        entry = f'[modules.vpc]\nsource = "oci://{registry.host}/acme/vpc"\nversion = '
+        project.wants(f'{entry}"~> 1.0"\n', net="./src//net")
+        assert re.fullmatch(
+            rf"net        new  ./src//net\nvpc 1.2.0  new  oci://{registry.host}/acme/vpc\n"
+            r"2 new in \d+\.\d s, \d+ B from 1 host\n",
+            call("lock").out,
+        )
+        registry.push_module("acme/vpc", "1.3.0", {"main.tf": "2"})
+        told = call("lock", "--upgrade", "-v").out.splitlines()
+        assert told[0] == f"vpc 1.2.0 -> 1.3.0  changed  oci://{registry.host}/acme/vpc"
+        assert told[1].startswith(f"  oci://{registry.host}/acme/vpc?digest=sha256:")
+        assert told[2].startswith("  h1:")
+        assert re.fullmatch(r"1 changed, 1 unchanged in \d+\.\d s, \d+ B from 1 host", told[3])
+
+        project.wants(f'{entry}"1.2.0"\n', net="./src//net")
+        assert call("install").out.splitlines()[1].startswith("vpc 1.3.0 -> 1.2.0  installed  modules/vpc")
+        project.wants(f'{entry}"1.3.0"\n', net="./src//net")
+        (vpc, _) = call("install", "--json").object["modules"]
+        assert (vpc["version"], vpc["previous_version"]) == ("1.3.0", "1.2.0")
+        assert vpc["id"] != vpc["previous_id"]
+        (net, vpc) = call("lock", "--json").object["modules"]
+        assert (vpc["version"], vpc["previous_version"], vpc["previous_id"]) == ("1.3.0", None, None)
+        assert (net["version"], net["id"][:3]) == (None, "h1:")
