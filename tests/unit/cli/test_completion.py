@@ -33,7 +33,7 @@ source = "[modules.no]"
 [modules.last]"""
 MODULES = {"vpc", "quo-ted", "net", "crlf", "last"}
 #: No program can be found.
-NOTHING = {"PATH": "/nonexistent", "HOME": "/nonexistent", "LC_ALL": "C.UTF-8", "TERM": "xterm"}
+NOTHING = {"PATH": "/nonexistent", "LC_ALL": "C.UTF-8", "TERM": "xterm"}
 
 
 def _script(shell: str, tmp_path: Path) -> Path:
@@ -45,7 +45,15 @@ def _script(shell: str, tmp_path: Path) -> Path:
 
 
 def _run(argv: list[str], cwd: Path) -> set[str]:
-    done = subprocess.run(argv, cwd=cwd, env=NOTHING, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    done = subprocess.run(
+        argv,
+        cwd=cwd,
+        env={**NOTHING, "HOME": str(cwd.parent)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
     assert done.stderr == ""
     return {line.partition("\t")[0] for line in done.stdout.splitlines() if line}
 
@@ -87,7 +95,7 @@ def zsh(line: str, cwd: Path) -> set[str]:
     rc.write_text(ZSH.format(script=_script("zsh", cwd.parent)))
     ours, theirs = pty.openpty()
     child = subprocess.Popen(
-        [need("zsh"), "-i"], cwd=cwd, env={**NOTHING, "ZDOTDIR": str(rc.parent)}, stdin=theirs, stdout=theirs,
+        [need("zsh"), "-i"], cwd=cwd, env={**NOTHING, "HOME": str(rc.parent)}, stdin=theirs, stdout=theirs,
         stderr=theirs, start_new_session=True,
     )  # fmt: skip
     os.close(theirs)
