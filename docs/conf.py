@@ -18,6 +18,9 @@ html_theme_options = {
 }
 html_copy_source = False
 
+#: ``sphinx-build -b man docs OUT`` makes getmodules.1 of the page about the command line.
+man_pages = [("reference/cli", "getmodules", "turn module addresses into directories that can be trusted", author, 1)]
+
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True

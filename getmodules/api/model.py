@@ -81,6 +81,8 @@ class Want:
     demands: tuple[Demand, ...] = ()
     #: Replace the directory that is at ``dest``.
     force: bool = False
+    #: The module's name in its project; empty outside of one.
+    name: str = ""
 
 
 def _no_guards() -> Mapping[Path, Callable[[], None]]:
@@ -96,6 +98,8 @@ class Request:
     demands: tuple[Demand, ...] = ()
     #: By destination, a function that raises if it may not be replaced any more; called right before that.
     guards: Mapping[Path, Callable[[], None]] = field(default_factory=_no_guards, hash=False)
+    #: It is only looked at: its destinations are private directories, which nobody else sees.
+    aside: bool = False
 
 
 # ---------------------------------------------------------------------------------------------- fetching

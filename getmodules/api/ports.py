@@ -8,7 +8,7 @@ plugin returns or raises, once, at the port.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from pathlib import Path
@@ -44,10 +44,18 @@ if TYPE_CHECKING:
 
 
 class Phase(StrEnum):
+    """The work that is done for a package. One without ``RESOLVING`` and ``DOWNLOADING`` came from the cache."""
+
+    #: Its source is asked what the address means.
     RESOLVING = "resolving"
+    #: Its source is asked for its content. Packages of this machine have no such phase.
     DOWNLOADING = "downloading"
+    #: Its bytes are hashed, and judged.
     VERIFYING = "verifying"
     UNPACKING = "unpacking"
+    #: A tree is put into its place. What is only looked at, as for a lock, has no such phase.
+    INSTALLING = "installing"
+    #: It is sent to where ``push`` publishes it; ``total`` is 0 where it is there already.
     PUBLISHING = "publishing"
 
 
@@ -61,6 +69,12 @@ class Progress:
 
     def planned(self, packages: int) -> None:
         """``packages`` packages are now worked on, side by side."""
+
+    def modules(self, package: str, names: Sequence[str]) -> None:
+        """The modules of ``package`` have these names, for people: in the project, or else by their addresses.
+
+        It comes before the first phase, and once more with those that are left, where some of them failed alone.
+        """
 
     def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
         """A package enters ``phase``; ``total`` is the number of bytes to come, where it is known."""

@@ -52,4 +52,4 @@ def run(options: argparse.Namespace, console: Console) -> int:
             pace=pace_of(options),
             progress=shown,
         )
-    return lock.report_lock(report, console)
+    return lock.report_lock(report, shown, console)

@@ -37,6 +37,7 @@ def parser() -> Parser:
         epilog=_EPILOG,
     )
     made.add_argument("action", metavar="check", help="what to do; this is all there is")
+    made.completions["action"] = (_CHECK,)
     made.add_argument("place", metavar="HOST/REPOSITORY", help="the repository; HOST alone asks at the entrance")
     add_network(made)
     add_plugins(made)

@@ -50,6 +50,7 @@ def parser() -> Parser:
         epilog=_EPILOG,
     )
     made.add_argument("action", metavar="ACTION", help="info, verify, prune or clean")
+    made.completions["action"] = _ACTIONS
     made.add_argument("--max-size", metavar="SIZE", help="prune: at most this much stays, as in 2GiB")
     made.add_argument("--older-than", metavar="AGE", help="prune: what was not used for so long goes, as in 30d")
     add_output(made, quiet=False)

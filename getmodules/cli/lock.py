@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from getmodules.cli.options import Parser
+from getmodules.cli.options import Completes, Parser
 from getmodules.cli.project import (
     ERRORS_HELP,
     add_project_work,
-    align_columns,
     failures_as_json,
     manifest_of,
     open_client,
     pace_of,
     report_failures,
+    versions_as_json,
 )
 from getmodules.cli.render import Console, harmless
+from getmodules.cli.summary import Row, show_rows, summarise
 from getmodules.errors import ConfigError, LockStaleError, exit_code
 
 if TYPE_CHECKING:
     from getmodules.api.ports import Progress
+    from getmodules.cli.progress import Traffic
     from getmodules.client import Client
-    from getmodules.project.reports import CheckReport, LockReport
+    from getmodules.project.reports import CheckReport, LockedReport, LockReport
 
 _EPILOG = f"""\
 Modules that are new in getmodules.toml, or were edited there, are looked up
@@ -35,10 +38,10 @@ the lock is stale, or where an address means something else than when it was
 locked.
 
 with --json: {{"modules", "written", "errors"}}; "modules" is a list of {{"name",
-"change", "package", "subdir", "dest", "h1", "t1", "selected"}}, where change is
-new, changed, unchanged or removed. With --check: {{"stale", "moved", "errors"}};
-"stale" is a list of sentences, "moved" one of {{"name", "source", "locked",
-"now"}}.
+"change", "package", "subdir", "dest", "h1", "t1", "selected", "id", "version",
+"previous_version", "previous_id"}}, where change is new, changed, unchanged or
+removed. With --check: {{"stale", "moved", "errors"}}; "stale" is a list of
+sentences, "moved" one of {{"name", "source", "locked", "now"}}.
 {ERRORS_HELP}
 
 examples:
@@ -56,6 +59,7 @@ def parser() -> Parser:
         epilog=_EPILOG,
     )
     made.add_argument("names", metavar="NAME", nargs="*", help="with --upgrade: only these modules")
+    made.completions["names"] = Completes.MODULES
     group = made.add_mutually_exclusive_group()
     group.add_argument("--upgrade", action="store_true", help="look up what is locked anew")
     group.add_argument("--check", action="store_true", help="write nothing; exit 5 where something is stale or moved")
@@ -71,10 +75,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
             return _check(client, options, console, shown)
         upgrade = tuple(options.names) or options.upgrade
         report = client.lock(manifest_of(options), upgrade=upgrade, pace=pace_of(options), progress=shown)
-    return report_lock(report, console)
+    return report_lock(report, shown, console)
 
 
-def report_lock(report: LockReport, console: Console) -> int:
+def report_lock(report: LockReport, traffic: Traffic, console: Console) -> int:
     """Show what changed and what failed; return the exit code."""
     if console.json:
         modules = [
@@ -87,15 +91,36 @@ def report_lock(report: LockReport, console: Console) -> int:
                 "h1": module.h1,
                 "t1": module.t1,
                 "selected": module.selected,
+                **versions_as_json(module),
             }
             for module in report.modules
         ]
         console.json_line({"modules": modules, "written": report.written, "errors": failures_as_json(report.failures)})
     elif not console.quiet and not report.failures:
-        changed = [module for module in report.modules if module.change != "unchanged"]
-        rows = [(module.change, module.name, harmless(module.package)) for module in changed]
-        console.data(align_columns(rows) if rows else _no_changes(report))
+        rows = [_row(module) for module in report.modules if module.change != "unchanged"]
+        show_rows(rows, console)
+        if not rows:
+            console.data(_no_changes(report))
+        done = Counter(module.change.value for module in report.modules)
+        counts = [(done[word], word) for word in ("new", "changed", "removed", "unchanged")]
+        summarise(counts, traffic, console)
     return report_failures(report.failures, console)
+
+
+def _row(module: LockedReport) -> Row:
+    from getmodules.project.labels import short_id
+
+    where = module.package.partition("?")[0] + (f"//{module.subdir}" if module.subdir else "")
+    moved = module.previous_id not in (None, module.id) and module.previous_version == module.version
+    return Row(
+        name=module.name,
+        version=module.version,
+        previous_version=module.previous_version,
+        word=module.change,
+        # Without another version it is the digits that say what has changed.
+        last=f"{short_id(module.previous_id or '')} -> {short_id(module.id)}" if moved else where,
+        details=(module.package, module.h1),
+    )
 
 
 def _no_changes(report: LockReport) -> str:

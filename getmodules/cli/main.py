@@ -10,7 +10,7 @@ import gc
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 
 from getmodules.cli import ending, interrupt
 from getmodules.cli.options import PROGRAM, Parser, nearest
@@ -39,6 +39,19 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "auth": "show which credential is used, and whether it works",
         "cache": "show, check, shrink or empty what is kept between runs",
         "plugins": "list the plugins and what they contribute",
+        "completion": "print what makes bash, zsh or fish complete words",
+        "help": "show the help of a command",
+    }
+)
+
+#: Commands of other tools, and which of ours does the same.
+_ELSEWHERE: Mapping[str, str] = MappingProxyType(
+    {
+        "init": "getmodules add NAME SOURCE begins a project",
+        "update": "getmodules lock --upgrade [NAME...]",
+        "upgrade": "getmodules lock --upgrade [NAME...]",
+        "list": "getmodules tree",
+        "sync": "getmodules install",
     }
 )
 
@@ -98,7 +111,7 @@ def _wants_json(argv: Sequence[str]) -> bool:
 
 def _run(argv: Sequence[str], console: Console) -> int:
     leading = next((i for i, word in enumerate(argv) if not word.startswith("-")), len(argv))
-    top = _top_parser()
+    top = top_parser()
     options = top.parse(argv[:leading], console)
     if options.version:
         from getmodules.version import VERSION
@@ -107,22 +120,29 @@ def _run(argv: Sequence[str], console: Console) -> int:
         return 0
     if leading == len(argv):
         # An error, so that a script with an empty variable does not go on as if all were well.
-        console.message(top.format_help().rstrip())
+        console.message(top.help_text(console, full=False))
         return ConfigError.exit_code
     name = argv[leading]
-    if name not in COMMANDS:
-        raise _unknown_command(name)
+    command, parser = find_command(name)
+    chosen = parser.parse(argv[leading + 1 :], console)
     from getmodules.cli import logs
 
-    command = importlib.import_module(f"getmodules.cli.{name}")
-    chosen = command.parser().parse(argv[leading + 1 :], console)
-    console.quiet, console.verbose = getattr(chosen, "quiet", False), chosen.verbose
+    console.quiet, console.verbose = getattr(chosen, "quiet", False), getattr(chosen, "verbose", False)
     with logs.show_logs(console):
         code: int = command.run(chosen, console)
     return code
 
 
-def _top_parser() -> Parser:
+def find_command(name: str) -> tuple[ModuleType, Parser]:
+    """Return the module of a command, and its parser."""
+    if name not in COMMANDS:
+        raise _unknown_command(name)
+    command = importlib.import_module(f"getmodules.cli.{name}")
+    return command, command.parser()
+
+
+def top_parser() -> Parser:
+    """Return the parser of what stands before the command."""
     width = max(map(len, COMMANDS))
     table = "\n".join(f"  {name:{width}}  {line}" for name, line in COMMANDS.items())
     parser = Parser(
@@ -131,7 +151,7 @@ def _top_parser() -> Parser:
         f"a repository, a registry, or whatever a plugin adds.\n\ncommands:\n{table}",
         epilog=_EXAMPLES,
     )
-    parser.add_argument("--version", action="store_true", help="show the version and exit")
+    parser.output.add_argument("-V", "--version", action="store_true", help="show the version and exit")
     return parser
 
 
@@ -140,4 +160,5 @@ def _unknown_command(name: str) -> ConfigError:
 
     near = nearest(name, COMMANDS)
     hint = f"did you mean {near}?" if near else f"the commands are: {', '.join(COMMANDS)}"
+    hint = _ELSEWHERE.get(name, hint)
     return ConfigError(f"there is no command {redact(name)!r}", hint=hint)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable, Sequence
+from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from getmodules.cli.render import Console
 from getmodules.errors import ConfigError
@@ -35,15 +36,27 @@ class Parser(argparse.ArgumentParser):
             # Set here already, because argparse makes a formatter for each argument that is added.
             formatter_class=partial(_formatter, _NARROWEST),
             allow_abbrev=False,
+            add_help=False,
         )
         self._usage = usage
+        # What a command adds itself, arguments and options, says what is done; the rest has groups of its own.
+        self._positionals.title = "what"
+        self._optionals = self._positionals
+        self.where = self.add_argument_group("where from")
+        self.network = self.add_argument_group("network")
+        self.output = self.add_argument_group("output")
+        self.output.add_argument("-h", "--help", action=_ShowHelp, const=False, help="show this help and exit")
+        self.output.add_argument(
+            "--help-all", action=_ShowHelp, const=True, help="the same, with the network's options"
+        )
+        #: By destination, the words that are completed for an argument; of others its metavar tells what it is.
+        self.completions: dict[str, Completes | tuple[str, ...]] = {}
         # From 3.14 on argparse paints its help whenever stdout is a terminal, wherever the help goes.
         self.color = False
 
     def parse(self, argv: Sequence[str], console: Console) -> argparse.Namespace:
         """Parse the arguments; options may stand anywhere among them, until ``--``."""
         self._console = console
-        self.formatter_class = partial(_formatter, max(min(console.width, _WIDEST), _NARROWEST))
         options, extras = self.parse_known_intermixed_args(_literal_after_dashes(argv))
         if extras:
             self._refuse(extras[0])
@@ -56,8 +69,24 @@ class Parser(argparse.ArgumentParser):
 
         raise ConfigError(redact(message), hint=self._usage_hint())
 
-    def print_help(self, file: object = None) -> None:
-        self._console.data(self.format_help().rstrip())
+    def help_text(self, console: Console, *, full: bool) -> str:
+        """Return the help, as wide as the terminal; if not ``full``, the network's options are only named."""
+        width = max(min(console.width, _WIDEST), _NARROWEST)
+        formatter = _formatter(width, PROGRAM)
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        for group in self._action_groups:
+            formatter.start_section(group.title)
+            if group is self.network and group._group_actions and not full:
+                formatter.add_text(_names_of(group, width))
+            else:
+                formatter.add_arguments(group._group_actions)
+            formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help().rstrip()
+
+    def show_help(self, *, full: bool) -> None:
+        self._console.data(self.help_text(self._console, full=full))
 
     def _refuse(self, extra: str) -> NoReturn:
         from getmodules.util.redact import redact
@@ -72,6 +101,35 @@ class Parser(argparse.ArgumentParser):
 
     def _usage_hint(self) -> str:
         return f"usage: {self._usage}; with --help it says more"
+
+
+class Completes(StrEnum):
+    """The words that a shell completes for an argument."""
+
+    COMMANDS = "commands"
+    MODULES = "modules"
+    FILES = "files"
+    DIRECTORIES = "directories"
+
+
+class _ShowHelp(argparse.Action):
+    """Shows the help and exits; ``const`` is true for the full one."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **more: Any) -> None:
+        super().__init__(option_strings, dest=argparse.SUPPRESS, default=argparse.SUPPRESS, nargs=0, **more)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        assert isinstance(parser, Parser)
+        parser.show_help(full=self.const)
+        parser.exit()
+
+
+def _names_of(group: argparse._ArgumentGroup, width: int) -> str:
+    """Return the names of the options of a group."""
+    import textwrap
+
+    names = ", ".join(action.option_strings[-1] for action in group._group_actions)
+    return textwrap.fill(f"{names}; --help-all says more", width - 4, break_on_hyphens=False)
 
 
 def _literal_after_dashes(argv: Sequence[str]) -> list[str]:
@@ -107,19 +165,21 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 def add_output(parser: Parser, *, quiet: bool = True) -> None:
     """Add --json, --quiet and --verbose; commands that only show something do without ``quiet``."""
-    parser.add_argument("--json", action="store_true", help="write JSON, one object a line; errors as well")
-    group = parser.add_mutually_exclusive_group()
+    parser.output.add_argument("--json", action="store_true", help="write JSON, one object a line; errors as well")
+    group = parser.output.add_mutually_exclusive_group()
     if quiet:
         group.add_argument("-q", "--quiet", action="store_true", help="nothing for people but errors; JSON stays")
     group.add_argument("-v", "--verbose", action="store_true", help="tell on stderr what is going on in detail")
 
 
 def add_base(parser: Parser) -> None:
-    parser.add_argument("--base", metavar="DIR", help="where relative sources start (default: the current directory)")
+    parser.where.add_argument(
+        "--base", metavar="DIR", help="where relative sources start (default: the current directory)"
+    )
 
 
 def add_registry(parser: Parser) -> None:
-    parser.add_argument(
+    parser.where.add_argument(
         "--registry",
         metavar="HOST",
         help="the registry in which NAMESPACE/NAME/SYSTEM is a module (default: GETMODULES_REGISTRY, else none)",
@@ -127,7 +187,7 @@ def add_registry(parser: Parser) -> None:
 
 
 def add_plugins(parser: Parser) -> None:
-    parser.add_argument(
+    parser.where.add_argument(
         "--no-plugin",
         metavar="NAME",
         action="append",
@@ -148,38 +208,39 @@ def add_limit(parser: Parser) -> None:
 
 
 def add_progress(parser: Parser) -> None:
-    parser.add_argument(
+    parser.completions["progress"] = ("auto", "plain", "none")
+    parser.output.add_argument(
         "--progress",
         metavar="HOW",
         default="auto",
-        help="auto (lines on a terminal, else nothing), plain (a line for each phase), none, or one of a plugin",
+        help="auto (lines on a terminal, else nothing), plain (a line when a module is there), none, or a plugin's",
     )
 
 
 def add_network(parser: Parser) -> None:
     """Add the options that :mod:`getmodules.cli.network_options` reads."""
-    parser.add_argument(
+    parser.network.add_argument(
         "--ca-file",
         metavar="[HOST=]FILE",
         action="append",
         default=[],
         help="trust these certificate authorities (PEM), for all hosts or for one; repeatable",
     )
-    parser.add_argument(
+    parser.network.add_argument(
         "--client-cert",
         metavar="HOST=FILE[,KEY]",
         action="append",
         default=[],
         help="show this certificate to a host, its key in the same file or in KEY; repeatable",
     )
-    parser.add_argument(
+    parser.network.add_argument(
         "--plain-http",
         metavar="HOST",
         action="append",
         default=[],
         help="speak to this registry without TLS: anybody on the way can read along; repeatable",
     )
-    parser.add_argument(
+    parser.network.add_argument(
         "--mirror",
         metavar="URL=URL",
         action="append",
@@ -202,7 +263,7 @@ def add_network(parser: Parser) -> None:
 
 def add_headers(parser: Parser) -> None:
     """Add --header, for commands that fetch: registries use logins instead."""
-    parser.add_argument(
+    parser.network.add_argument(
         "--header",
         metavar=("HOST", "NAME=env:VARIABLE"),
         nargs=2,
@@ -213,7 +274,7 @@ def add_headers(parser: Parser) -> None:
 
 
 def add_cache(parser: Parser) -> None:
-    group = parser.add_mutually_exclusive_group()
+    group = parser.where.add_mutually_exclusive_group()
     group.add_argument("--offline", action="store_true", help="connect to nobody: what is needed must be in the cache")
     group.add_argument("--no-cache", action="store_true", help="fetch everything again, and keep nothing")
 

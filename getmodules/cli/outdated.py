@@ -15,7 +15,8 @@ from getmodules.cli.project import (
     pace_of,
     report_failures,
 )
-from getmodules.cli.render import Console, harmless
+from getmodules.cli.render import Console
+from getmodules.cli.summary import Row, show_rows, summarise
 
 if TYPE_CHECKING:
     from getmodules.project.reports import OutdatedModule
@@ -53,10 +54,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if console.json:
         modules = [_as_json(module) for module in report.modules]
         console.json_line({"modules": modules, "errors": failures_as_json(report.failures)})
-    elif report.modules:
-        console.data("\n".join(harmless(_as_text(module)) for module in report.modules))
-    elif not console.quiet and not report.failures:
-        console.data(f"everything {'else ' if report.edited else ''}is up to date")
+    else:
+        show_rows(map(_row, report.modules), console)
+        if not (report.modules or report.failures or console.quiet):
+            console.data(f"everything {'else ' if report.edited else ''}is up to date")
+        counts = ((len(report.modules), "outdated"), (len(report.current), "up to date"))
+        summarise((*counts, (len(report.edited), "passed over"), (len(report.failures), "failed")), shown, console)
     return report_failures(report.failures, console)
 
 
@@ -72,13 +75,22 @@ def _as_json(module: OutdatedModule) -> dict[str, object]:
     }
 
 
-def _as_text(module: OutdatedModule) -> str:
-    said = []
-    newer = f"{module.version} -> {module.newest}" if module.newest else module.version
+def _row(module: OutdatedModule) -> Row:
+    from getmodules.project.labels import short_id
+
+    said, details = [], []
     if module.latest and module.latest != module.newest:
-        said.append(f"{newer}, and {module.latest} exists")
-    elif module.newest:
-        said.append(f"{newer}")
+        said.append(f"{module.latest} exists")
     if module.moved:
-        said.append(f"moved from {module.current} to {module.moved}")
-    return f"{module.name}: {'; '.join(said)}"
+        said.append(f"moved from {short_id(module.current)} to {short_id(module.moved)}")
+        details = [f"locked  {module.current}", f"now     {module.moved}"]
+    newer = module.newest is not None
+    now = module.version or module.label
+    return Row(
+        name=module.name,
+        version=module.newest if newer else now,
+        previous_version=now if newer else None,
+        word="",
+        last="; ".join(said),
+        details=(module.source, *details),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -24,9 +24,10 @@ from getmodules.cli.render import Console, harmless
 from getmodules.errors import ConfigError, GetModulesError, exit_code
 
 if TYPE_CHECKING:
-    from getmodules.api.ports import Progress
+    from getmodules.cli.progress import Traffic
     from getmodules.client import Client
     from getmodules.pipeline.batch import Failure, Pace
+    from getmodules.project.reports import InstalledModule, LockedReport
 
 #: The help about "errors" in the JSON of these commands.
 ERRORS_HELP = """\
@@ -36,7 +37,7 @@ _MOST_JOBS = 256
 
 
 def add_manifest(parser: Parser) -> None:
-    parser.add_argument(
+    parser.where.add_argument(
         "--manifest",
         metavar="FILE",
         default=".",
@@ -53,18 +54,18 @@ def add_project(parser: Parser) -> None:
 def add_project_work(parser: Parser) -> None:
     """Add the options of commands that fetch for a project."""
     add_manifest(parser)
-    parser.add_argument("-j", "--jobs", metavar="N", help="so many packages at the same time (default: 24)")
+    parser.where.add_argument("-j", "--jobs", metavar="N", help="so many packages at the same time (default: 24)")
     for add in (add_progress, add_cache, add_registry, add_headers, add_limit, add_network, add_plugins, add_output):
         add(parser)
 
 
 @contextmanager
-def open_client(options: argparse.Namespace, console: Console) -> Iterator[tuple[Client, Progress]]:
+def open_client(options: argparse.Namespace, console: Console) -> Iterator[tuple[Client, Traffic]]:
     """Open a client, and the progress of its work, until the block ends."""
     from getmodules.cli import progress
 
     with client_of(options, console) as client, progress.open_progress(options.progress, client, console) as shown:
-        yield client, shown
+        yield client, progress.Traffic(shown)
 
 
 def manifest_of(options: argparse.Namespace) -> str:
@@ -109,12 +110,11 @@ def failures_as_json(failures: Iterable[Failure]) -> list[dict[str, object]]:
     return [{"module": failure.module, **failure.error.as_json()} for failure in failures]
 
 
-def align_columns(rows: Sequence[Sequence[str]]) -> str:
-    """Return ``rows`` as lines with aligned columns."""
-    if not rows:
-        return ""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    return "\n".join(
-        "  ".join((*(f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)), row[-1])).rstrip()
-        for row in rows
-    )
+def versions_as_json(module: InstalledModule | LockedReport) -> dict[str, object]:
+    """Return the keys about versions and identities of a module, as it is locked and was before."""
+    return {
+        "id": module.id,
+        "version": module.version,
+        "previous_version": module.previous_version,
+        "previous_id": module.previous_id,
+    }

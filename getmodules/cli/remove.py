@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from getmodules.cli.options import Parser, client_of
+from getmodules.cli.options import Completes, Parser, client_of
 from getmodules.cli.project import add_project, manifest_of
 from getmodules.cli.render import Console
 
@@ -27,6 +27,7 @@ def parser() -> Parser:
         epilog=_EPILOG,
     )
     made.add_argument("name", metavar="NAME", help="the module")
+    made.completions["name"] = Completes.MODULES
     add_project(made)
     return made
 

@@ -87,6 +87,11 @@ class Console:
         return _USUAL_WIDTH
 
     @property
+    def data_width(self) -> int | None:
+        """The columns for a line of data; None where data go to no terminal, and are written in full."""
+        return self.width if _is_terminal(self._stdout) else None
+
+    @property
     def height(self) -> int:
         """The lines of the terminal that messages go to; ``LINES`` overrides them."""
         lines = self.environ.get("LINES", "")
@@ -305,3 +310,21 @@ def cells(text: str) -> int:
 
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
     return len(text) + wide - sum(unicodedata.combining(character) != 0 for character in text)
+
+
+def shorten(text: str, width: int) -> str:
+    """Shorten ``text`` to ``width`` columns, cutting out its middle."""
+    if cells(text) <= width:
+        return text
+    gap = "..."[: max(width, 0)]
+    left = right = ""
+    start, end = 0, len(text) - 1
+    while True:
+        from_left = cells(left) <= cells(right)
+        character = text[start] if from_left else text[end]
+        if cells(left + right + character) > width - len(gap):
+            return f"{left}{gap}{right}"
+        if from_left:
+            left, start = left + character, start + 1
+        else:
+            right, end = character + right, end - 1

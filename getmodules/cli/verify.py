@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from getmodules.cli.options import Parser, client_of
+from getmodules.cli.options import Completes, Parser, client_of
 from getmodules.cli.project import add_project, manifest_of
 from getmodules.cli.render import Console, harmless
 from getmodules.errors import VerificationError
@@ -40,6 +40,7 @@ def parser() -> Parser:
         epilog=_EPILOG,
     )
     made.add_argument("names", metavar="NAME", nargs="*", help="only these modules")
+    made.completions["names"] = Completes.MODULES
     add_project(made)
     return made
 

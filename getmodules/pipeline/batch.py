@@ -48,6 +48,8 @@ class Job:
     force: bool = False
     #: Raises if what lies at ``dest`` may not be replaced any more.
     guard: Callable[[], None] | None = None
+    #: It is only looked at: ``dest`` is a private directory.
+    aside: bool = False
 
     @property
     def want(self) -> Want:
@@ -58,6 +60,7 @@ class Job:
             address=self.address.display(),
             demands=self.tree_demands,
             force=self.force,
+            name=self.name,
         )
 
 
@@ -102,7 +105,7 @@ def resolve_all(
 ) -> Outcome[Resolved]:
     """Return what each module (its source as written, and the address) means today."""
     questions = {
-        name: (address.package, partial(resolve_address, source, address, operation))
+        name: (address.package, partial(resolve_address, source, address, operation, name))
         for name, (source, address) in modules.items()
     }
     return ask_all(questions, operation, pace)
@@ -145,6 +148,7 @@ def _install_group(jobs: Sequence[Job], operation: Operation) -> _Results[Instal
         wants=tuple(job.want for job in jobs),
         demands=jobs[0].demands,
         guards={job.dest: job.guard for job in jobs if job.guard is not None},
+        aside=all(job.aside for job in jobs),
     )
     try:
         return dict(zip(_names(jobs), install_each(request, operation), strict=True))

@@ -10,7 +10,7 @@ destination before the last gate, and whatever fails, every destination is as it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 
 from getmodules.addresses.grammar import join_subdirs
@@ -46,7 +46,7 @@ from getmodules.pipeline.cached import (
 from getmodules.pipeline.checksums import expected_checksum
 from getmodules.pipeline.operation import Operation, Run
 from getmodules.pipeline.receive import Package, close, receive
-from getmodules.pipeline.resolve import Location, module_address, resolve
+from getmodules.pipeline.resolve import Location, module_address, module_name, resolve
 from getmodules.pipeline.targets import Targets
 from getmodules.util.values import replace, valueclass
 
@@ -113,7 +113,7 @@ def _install(request: Request, targets: Targets, operation: Operation) -> None:
     with targets.staged(operation) as wants:
         if not wants:
             return
-        with operation.package(request.package, targets.spare) as run:
+        with operation.package(request.package, targets.spare, modules=_names(request, wants)) as run:
             with fetch(replace(request, wants=wants), run) as source:
                 with source.location.naming_itself():
                     cached = source.cached.archive if source.cached else None
@@ -124,10 +124,18 @@ def _install(request: Request, targets: Targets, operation: Operation) -> None:
                 trees = targets.write(source.wants, package, run.context)
                 _judge(source, package, trees, targets, run)
             run.context.checkpoint()
-            run.context.phase(Phase.PUBLISHING)  # not with the lock: a progress may wait for another package
+            if not request.aside:
+                run.context.phase(Phase.INSTALLING)  # not with the lock: a progress may wait for another package
             with alone_with(package, operation):
                 run.cache.sync(targets.first_tree)
                 targets.publish(request.guards)
+            if len(published := targets.published) < len(wants):
+                run.context.progress.modules(run.context.package, _names(request, published))
+
+
+def _names(request: Request, wants: Sequence[Want]) -> tuple[str, ...]:
+    """Return the names of modules for people."""
+    return tuple(want.name or module_name(request.package, want.subdir) for want in wants)
 
 
 # -------------------------------------------------------------------------------------------------- locate, fetch
@@ -187,7 +195,9 @@ def _fetched(
     """Return what the cache has, or else what the getter brings."""
     if cached is not None and cached.blob is not None:
         return cached.blob, cached
-    run.context.phase(Phase.DOWNLOADING)
+    # With a pin of the cache, getters of ours ask for what is missing only, and report that themselves.
+    if not location.is_local and (cached is None or not location.getter.plugin.first_party):
+        run.context.phase(Phase.DOWNLOADING)
     offer = Offer(location, run)
     with location.naming_itself():
         fetched = location.getter.fetch(pin, wants, location.context(run.context, validator=offer.validator))
@@ -256,9 +266,9 @@ def _judge(source: Source, package: Package, trees: tuple[Tree, ...], targets: T
 # ------------------------------------------------------------------------------------------------------- resolve
 
 
-def resolve_address(source: str, address: ModuleAddress, operation: Operation) -> Resolved:
-    """Return the pinned address, had without fetching the package."""
-    with operation.package(address.package) as run:
+def resolve_address(source: str, address: ModuleAddress, operation: Operation, name: str = "") -> Resolved:
+    """Return the pinned address, had without fetching the package; ``name`` is the module's in its project."""
+    with operation.package(address.package, modules=(name or module_name(address.package, address.subdir),)) as run:
         location, pin, cached = locate(start_location(address.package, run), run)
         if pin.id is not None:
             package, identity = location.pinned(pin), pin.id

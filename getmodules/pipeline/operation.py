@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
@@ -22,7 +22,7 @@ from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.pipeline import gates
 from getmodules.pipeline.detect import is_local
 from getmodules.pipeline.gates import AddressGate
-from getmodules.pipeline.resolve import Location
+from getmodules.pipeline.resolve import Location, module_name
 from getmodules.plugins.adapters import first_credential
 from getmodules.plugins.catalog import Catalog
 from getmodules.util.once import Memo
@@ -74,6 +74,7 @@ class Operation:
         *,
         cached: bool = True,
         mirrored: bool = True,
+        modules: Sequence[str] = (),
     ) -> Iterator[Run]:
         """Open the run of one package, if the gate of addresses lets us ask for it.
 
@@ -81,8 +82,10 @@ class Operation:
 
         What needs a place and is not for the cache goes where ``spare`` says, else into a temporary directory.
         ``cached=False`` is for work that leaves nothing to keep, ``mirrored=False`` for work that goes past mirrors.
+        ``modules`` are the names for people of what is wanted of it.
         """
-        with self._run(package.display(), package, spare, cached=cached, mirrored=mirrored) as run:
+        names = modules or (module_name(package),)
+        with self._run(package.display(), package, spare, names, cached=cached, mirrored=mirrored) as run:
             yield run
 
     @contextmanager
@@ -91,12 +94,19 @@ class Operation:
 
         ``package`` is the address that it contacts; without one it contacts nobody.
         """
-        with self._run(name, package, None, cached=False, mirrored=False) as run:
+        with self._run(name, package, None, (), cached=False, mirrored=False) as run:
             yield run.context
 
     @contextmanager
     def _run(
-        self, name: str, package: PackageAddress | None, spare: Spare | None, *, cached: bool, mirrored: bool
+        self,
+        name: str,
+        package: PackageAddress | None,
+        spare: Spare | None,
+        modules: Sequence[str],
+        *,
+        cached: bool,
+        mirrored: bool,
     ) -> Iterator[Run]:
         with ExitStack() as stack:
             if spare is None:
@@ -104,9 +114,12 @@ class Operation:
             home = self._cache_for(package) if cached and package is not None else None
             cache = stack.enter_context(CacheSession(home, self.private, spare, self.trouble))
             mirrors = self.network.settings.mirrors if mirrored else Mirrors()
+            progress = stack.enter_context(self._reported(name))
+            if modules:
+                progress.modules(name, modules)
             context: Context = self._context(
                 name,
-                stack.enter_context(self._reported(name)),
+                progress,
                 mirrors=mirrors,
                 workshop=lambda key: cache.workshop(key, context),
                 kept=cache.small_blob,
@@ -231,6 +244,9 @@ class Reporting(Progress):
         self._progress = progress
         self._is_heard = type(progress) is not Progress
         self.cancelled_by: BaseException | None = None
+
+    def modules(self, package: str, names: Sequence[str]) -> None:
+        self._report(self._progress.modules, package, names)
 
     def phase(self, package: str, phase: Phase, total: int | None = None) -> None:
         self._report(self._progress.phase, package, phase, total)

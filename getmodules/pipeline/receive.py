@@ -106,7 +106,7 @@ def _receive_blob(
     with attributed(plugin):
         plan = _unpacker(blob, location.treatment, run.catalog)
     demands = (*demands, *_bytes_demands(blob, location, run.context))
-    with attributed(plugin), _spooled(blob, "package", demands, run, cached=cached) as archive:
+    with attributed(plugin), _spooled(blob, "package", demands, location, run, cached=cached) as archive:
         run.context.phase(Phase.VERIFYING)
         evidence = run.judge(Gate.BYTES, archive, demands, location)
         digest = archive.digests[OWN_ALGORITHM]
@@ -147,7 +147,7 @@ def _receive_layers(layers: Layers, location: Location, run: Run) -> Package:
             unpacker = _unpacker(blob, Treatment(), run.catalog)
             assert isinstance(unpacker, UnpackerAdapter)  # layers say their format
             demands = gates.of_promises(blob.digests, "the source")
-            with _spooled(blob, f"layer-{number}", demands, run, spent=spent) as archive:
+            with _spooled(blob, f"layer-{number}", demands, location, run, spent=spent) as archive:
                 run.context.phase(Phase.VERIFYING)
                 evidence += run.judge(Gate.BYTES, archive, demands, location)
                 if blob.digests:
@@ -174,7 +174,14 @@ def _members_of(unpacker: UnpackerAdapter, archive: Archive, context: Context) -
 
 @contextmanager
 def _spooled(
-    blob: Blob, name: str, demands: tuple[Demand, ...], run: Run, *, spent: int = 0, cached: Archive | None = None
+    blob: Blob,
+    name: str,
+    demands: tuple[Demand, ...],
+    location: Location,
+    run: Run,
+    *,
+    spent: int = 0,
+    cached: Archive | None = None,
 ) -> Iterator[Archive]:
     """Yield the blob as a file, counted and hashed; nothing is asked for that the cache has.
 
@@ -186,7 +193,10 @@ def _spooled(
         if archive is None and blob.digests:
             lock.enter_context(run.cache.locked(str(blob.digests[0]), run.context))
             archive = _cached(blob, algorithms, run)  # by now, perhaps
-        yield archive or _downloaded(blob, name, algorithms, run, spent)
+        if archive is None:
+            run.context.phase(Phase.VERIFYING if location.is_local else Phase.DOWNLOADING, blob.size)
+            archive = _downloaded(blob, name, algorithms, run, spent)
+        yield archive
 
 
 def _cached(blob: Blob, algorithms: set[str], run: Run) -> Archive | None:
@@ -198,7 +208,6 @@ def _cached(blob: Blob, algorithms: set[str], run: Run) -> Archive | None:
 
 
 def _downloaded(blob: Blob, name: str, algorithms: set[str], run: Run, spent: int) -> Archive:
-    run.context.phase(Phase.DOWNLOADING, blob.size)
     with translated("cannot store the download"):
         into = run.cache.download_file(name)
     try:

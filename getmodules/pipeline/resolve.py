@@ -189,6 +189,12 @@ def resolve(location: Location, context: Context) -> tuple[Location, Pin]:
         location = location.follow(answer, context)
 
 
+def module_name(package: PackageAddress, subdir: str = "") -> str:
+    """Return a name for people: the last part of the subdirectory, or else of the URL's path, or else its host."""
+    url = check_url(package.url)
+    return basename(subdir or unquote(url.path).rstrip("/")) or url.host
+
+
 def module_address(package: PackageAddress, subdir: str) -> ModuleAddress:
     if subdir and package.url.endswith("/"):
         package = replace(package, url=package.url.rstrip("/"))

@@ -101,5 +101,10 @@ class Targets:
                     self._stagings[want.dest].publish()
                     self._results[want.dest] = self._accepted[want.dest]
 
+    @property
+    def published(self) -> tuple[Want, ...]:
+        """The wants whose trees are at their destinations."""
+        return tuple(want for want in self._request.wants if isinstance(self._results.get(want.dest), Installed))
+
     def results(self) -> tuple[Installed | GetModulesError, ...]:
         return tuple(self._results[want.dest] for want in self._request.wants)

@@ -155,6 +155,8 @@ class _Installation:
             self.results.add(outcome)
             for name, installed in outcome.done.items():
                 self.results.entries[name] = entry_of(targets.done[name], installed, self.workspace)
+                if lock is not None and name in lock.modules:
+                    self.results.relocked[name] = lock.entry(name)
             for name in outcome.done:
                 if jobs[name].dest.is_relative_to(spare):
                     self._compare_with_destination(name)
@@ -179,7 +181,7 @@ class _Installation:
         if self._is_one_of(ours, hashes_of(dest), dest):
             return self._replacing(fresh_job(target, dest, force=True), ours)
         # Perhaps it is just what we are about to install: a run that was killed, or trees in version control.
-        return fresh_job(target, spare / target.entry.name)
+        return fresh_job(target, spare / target.entry.name, aside=True)
 
     def _compare_with_destination(self, name: str) -> None:
         """Judge a module that was fetched aside, since its destination was not empty and not known to be ours."""
@@ -258,6 +260,8 @@ class _InstallResults:
     replaced: dict[str, frozenset[TreeHashes]] = field(default_factory=dict)
     #: The hashes of what is, or will be, at the destinations.
     trees: dict[str, TreeHashes] = field(default_factory=dict)
+    #: The entries of the lock that were looked up anew.
+    relocked: dict[str, Entry] = field(default_factory=dict)
 
     def add(self, outcome: Outcome[Installed]) -> None:
         self.actions |= dict.fromkeys(outcome.done, Action.INSTALLED)
@@ -293,7 +297,7 @@ class _InstallResults:
 
     def report(self, names: Iterable[str], *, lock_written: bool) -> InstallReport:
         modules = tuple(
-            InstalledModule.of(*self.entries[name], action=self.actions[name])
+            InstalledModule.of(*self.entries[name], self.relocked.get(name), action=self.actions[name])
             for name in names
             if name in self.actions and name not in self.failures
         )

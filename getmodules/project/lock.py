@@ -81,7 +81,10 @@ def _changes(before: Lock, after: Lock) -> Iterator[LockedReport]:
             yield _reported(Change.NEW, after.entry(name))
         else:
             same = _is_same(before.entry(name), after.entry(name))
-            yield _reported(Change.UNCHANGED if same else Change.CHANGED, after.entry(name))
+            if same:
+                yield _reported(Change.UNCHANGED, after.entry(name))
+            else:
+                yield _reported(Change.CHANGED, after.entry(name), before.entry(name))
 
 
 def _is_same(before: Entry, after: Entry) -> bool:
@@ -96,9 +99,9 @@ def _is_same(before: Entry, after: Entry) -> bool:
     return (old, replace(old_package, package_h1=None)) == (new, replace(new_package, package_h1=None))
 
 
-def _reported(change: Change, entry: Entry) -> LockedReport:
+def _reported(change: Change, entry: Entry, before: Entry | None = None) -> LockedReport:
     module, package = entry
-    return LockedReport.of(module, package, change=change, selected=module.selected)
+    return LockedReport.of(module, package, before, change=change, selected=module.selected)
 
 
 # ------------------------------------------------------------------------------------------------------------ checking
@@ -149,7 +152,7 @@ def fetch_entries(wanted: Mapping[str, Target], workspace: Workspace) -> Outcome
     if not wanted:
         return Outcome()
     with private_directory(workspace) as spare:
-        jobs = [fresh_job(target, spare / name) for name, target in wanted.items()]
+        jobs = [fresh_job(target, spare / name, aside=True) for name, target in wanted.items()]
         outcome = install_all(jobs, workspace.operation, workspace.pace)
     done: dict[str, Entry] = {}
     failures = list(outcome.failures)

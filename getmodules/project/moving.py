@@ -21,19 +21,19 @@ def advise_on_latest(name: str, entry: Mapping[str, str], workspace: Workspace) 
     if address.package.getter not in _SCHEMES or address.package.arguments or "version" in entry:
         return
     said = f"the address of {name} names no tag: that is {DEFAULT_TAG}, which moves"
-    proposed = _with_newest_version(address, workspace)
+    proposed = _with_newest_version(name, address, workspace)
     if proposed is not None:
         said += f"; for a version: getmodules remove {name}, then getmodules add {name} '{proposed}'"
         said += "".join(f" --{key} '{entry[key]}'" for key in ("dest",) if key in entry)
     workspace.operation.progress.notice(address.package.display(), said)
 
 
-def _with_newest_version(address: ModuleAddress, workspace: Workspace) -> str | None:
+def _with_newest_version(name: str, address: ModuleAddress, workspace: Workspace) -> str | None:
     """Return the address with the newest version for its tag, or None where none can be found out."""
     package = address.package
     getter = workspace.operation.catalog.getter(package.getter)
     try:
-        versions = list_versions(package, getter, workspace.operation)
+        versions = list_versions(package, getter, workspace.operation, name)
     except GetModulesError:  # the module was added all the same
         return None
     tags = newest_versions(tag for tags in versions.values() for tag in tags)

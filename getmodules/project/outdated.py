@@ -8,6 +8,7 @@ from getmodules.addresses.types import PackageAddress
 from getmodules.addresses.versions import Constraint, Version, version_in
 from getmodules.errors import GetModulesError
 from getmodules.pipeline.batch import Failure, Outcome, ask_all
+from getmodules.project.labels import version_label
 from getmodules.project.lock import resolve_locked
 from getmodules.project.lockfile import Lock, require_lock
 from getmodules.project.manifest import ModuleEntry
@@ -28,13 +29,17 @@ def outdated(workspace: Workspace) -> OutdatedReport:
     now = resolve_locked(manifest, plan, lock, workspace)
     newer = _newer(in_step, lock, workspace)
     failed = {failure.module: failure for failure in (*newer.failures, *now.failures)}
-    found = []
+    found, current = [], []
     for entry in in_step:
         module = _module(entry.name, lock, now.done.get(entry.name), newer.done.get(entry.name))
-        if entry.name not in failed and (module.newest or module.latest or module.moved):
+        if entry.name in failed:
+            continue
+        if module.newest or module.latest or module.moved:
             found.append(module)
+        else:
+            current.append(entry.name)
     failures = tuple(failed[name] for name in manifest.modules if name in failed)
-    return OutdatedReport(modules=tuple(found), failures=failures, edited=edited)
+    return OutdatedReport(modules=tuple(found), failures=failures, current=tuple(current), edited=edited)
 
 
 def _announce_edited(names: tuple[str, ...], workspace: Workspace) -> None:
@@ -60,6 +65,7 @@ def _module(name: str, lock: Lock, now: str | None, versions: _Versions | None) 
         name=name,
         source=module.source,
         current=package.id,
+        label=version_label(module, package),
         version=versions.current if versions else None,
         newest=versions.newest if versions else None,
         latest=versions.latest if versions else None,
@@ -98,7 +104,7 @@ def _question(
     constraint = None if entry.version is None else Constraint.parse(entry.version)
 
     def ask() -> _Versions:
-        return _versions(version, constraint, list_versions(repository, getter, workspace.operation))
+        return _versions(version, constraint, list_versions(repository, getter, workspace.operation, entry.name))
 
     return repository, ask
 

@@ -162,8 +162,11 @@ def _placed(entry: Entry, wanted: ModuleEntry, fresh: Mapping[str, Entry]) -> En
 # ---------------------------------------------------------------------------------------------------------------- jobs
 
 
-def fresh_job(target: Target, dest: Path, *, force: bool = False) -> Job:
-    """Return the job that fetches a module that is not locked, demanding only what the manifest expects."""
+def fresh_job(target: Target, dest: Path, *, force: bool = False, aside: bool = False) -> Job:
+    """Return the job that fetches a module that is not locked, demanding only what the manifest expects.
+
+    ``aside``: only to look at it, in the private directory ``dest``.
+    """
     by_tree, others = _split(demanded.of_expectation(target.entry.expect, _MANIFEST))
     return Job(
         name=target.entry.name,
@@ -173,6 +176,7 @@ def fresh_job(target: Target, dest: Path, *, force: bool = False) -> Job:
         demands=others,
         tree_demands=by_tree,
         force=force,
+        aside=aside,
     )
 
 

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from getmodules.errors import GetModulesError
 from getmodules.pipeline.batch import Failure
+from getmodules.project.labels import version_label
 from getmodules.util.values import field, valueclass
 
 if TYPE_CHECKING:
     from getmodules.project.lockfile import LockedModule, LockedPackage
+
+    Entry = tuple[LockedModule, LockedPackage]
 
 
 class FailuresError(ExceptionGroup[GetModulesError]):
@@ -43,7 +46,7 @@ class Change(StrEnum):
 
 @valueclass
 class _ReportedModule:
-    """A module as it is locked. ``package`` is its pinned address."""
+    """A module as it is locked. ``package`` is its pinned address, and ``id`` what that pins."""
 
     name: str
     package: str
@@ -52,9 +55,18 @@ class _ReportedModule:
     h1: str
     #: None in an entry that an earlier version locked.
     t1: str | None = None
+    id: str = ""
+    #: What people call its version: a tag, a branch, or the first digits of a commit; archives and paths have none.
+    version: str | None = None
+    #: What its entry in the lock was before this call changed it.
+    previous_version: str | None = None
+    previous_id: str | None = None
 
     @classmethod
-    def of(cls, module: LockedModule, package: LockedPackage, **more: Any) -> Self:
+    def of(cls, module: LockedModule, package: LockedPackage, before: Entry | None = None, **more: Any) -> Self:
+        """Return the report of a lock entry; ``before`` is the entry that it has replaced."""
+        if before is not None:
+            more |= {"previous_version": version_label(*before), "previous_id": before[1].id}
         return cls(
             name=module.name,
             package=package.address,
@@ -62,6 +74,8 @@ class _ReportedModule:
             dest=module.dest,
             h1=module.h1,
             t1=module.t1,
+            id=package.id,
+            version=version_label(module, package),
             **more,
         )
 
@@ -206,6 +220,8 @@ class OutdatedModule:
     name: str
     source: str
     current: str
+    #: What people call its version, as :class:`LockedReport` has it.
+    label: str | None = None
     version: str | None = None
     newest: str | None = None
     latest: str | None = None
@@ -218,5 +234,7 @@ class OutdatedReport(_Report):
     """The report of ``outdated``."""
 
     modules: tuple[OutdatedModule, ...] = ()
+    #: The names of modules that are up to date.
+    current: tuple[str, ...] = ()
     #: The names of modules that were edited and not locked again, which are left out.
     edited: tuple[str, ...] = ()

@@ -84,7 +84,7 @@ def _select_version(target: Target, getter: GetterAdapter, operation: Operation)
     entry, package = target.entry, target.address.package
     assert entry.version is not None
     constraint = Constraint.parse(entry.version)
-    available = list_versions(package, getter, operation)
+    available = list_versions(package, getter, operation, entry.name)
     allowed = {version: tags for version, tags in available.items() if constraint.allows(version)}
     if not allowed:
         raise _no_matching_version(constraint, entry, available, package)
@@ -130,10 +130,10 @@ def with_tag(target: Target, tag: str, getter: GetterAdapter) -> Target:
 
 
 def list_versions(
-    package: PackageAddress, getter: GetterAdapter, operation: Operation
+    package: PackageAddress, getter: GetterAdapter, operation: Operation, module: str
 ) -> Mapping[Version, tuple[str, ...]]:
     """Return the versions of a repository, with the tags of each; asked for once for all its modules."""
-    with operation.package(package, cached=False) as run:
+    with operation.package(package, cached=False, modules=(module,)) as run:
         try:
             names = run.context.once(("versions", str(package)), lambda: getter.versions(package, run.context))
         except OfflineError as error:

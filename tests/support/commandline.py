@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -42,6 +43,11 @@ class Result(NamedTuple):
     def object(self) -> dict[str, Any]:
         (only,) = self.objects
         return only
+
+
+def without_seconds(out: str) -> str:
+    """The output of a command without the time that its summary says."""
+    return re.sub(r" in \d+\.\d s", "", out)
 
 
 def call(*argv: str | os.PathLike[str], stdin: str = "", environ: Mapping[str, str] | None = None) -> Result:

@@ -86,7 +86,7 @@ def test_a_checkout_that_is_only_read(
     def work() -> None:
         bind_mount(place, place, read_only=True)
         assert client.check_lock(place) == CheckReport()
-        assert client.outdated(place) == OutdatedReport()
+        assert client.outdated(place) == OutdatedReport(current=("net", "packed"))
         (packed,) = client.verify(place, names=["packed"]).modules
         assert packed.differences == Differences(changed={"main.tf": (Difference.CONTENT,)})
         assert [module.action for module in client.install(place, names=["net"]).modules] == ["unchanged"]

@@ -180,6 +180,7 @@ class Fetcher:
         ]
         store.for_fetching()
         self._budget.begin(store)
+        received = FetchProgress(self._git.context, lambda: self._budget.measure(store))
         try:
             return self._connection.run(
                 self._git,
@@ -187,8 +188,7 @@ class Fetcher:
                 store.path,
                 more,
                 given=given,
-                limits=self._connection.process_limits(self._git.context, lambda: self._budget.measure(store)),
-                on_line=FetchProgress(self._git.context).read_line,
+                limits=self._connection.process_limits(self._git.context, received.measure),
             )
         finally:
             self._budget.end(store)

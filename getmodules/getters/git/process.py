@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import IO, TYPE_CHECKING, Final, NamedTuple, TypedDict
 
-from getmodules.api.limits import GIB, KIB, METADATA_BYTES, MIB, metadata_exceeded
+from getmodules.api.limits import METADATA_BYTES, metadata_exceeded
 from getmodules.api.ports import Context
 from getmodules.errors import FetchError, NetworkError, ToolMissingError
 from getmodules.net.watch import NOTE_SECONDS
@@ -73,7 +73,6 @@ class RunOptions(TypedDict, total=False):
 
     given: bytes | None
     limits: ProcessLimits | None
-    on_line: Callable[[str], None] | None
 
 
 class Git:
@@ -93,12 +92,11 @@ class Git:
         *,
         given: bytes | None = None,
         limits: ProcessLimits | None = None,
-        on_line: Callable[[str], None] | None = None,
     ) -> Done:
         """Run git to its end, and return the result of a failure as well. Too much output is an error."""
         self.context.checkpoint()
         process = self.start(arguments, environ, talks=given is not None)
-        return collect(process, self.context, given=given or b"", limits=limits, on_line=on_line)
+        return collect(process, self.context, given=given or b"", limits=limits)
 
     def start(self, arguments: Sequence[str], environ: Mapping[str, str], *, talks: bool) -> Popen[bytes]:
         """Start git. The caller must end the process with :func:`getmodules.util.processes.kill`."""
@@ -241,11 +239,10 @@ def collect(
     *,
     given: bytes = b"",
     limits: ProcessLimits | None = None,
-    on_line: Callable[[str], None] | None = None,
 ) -> Done:
-    """Wait for ``process`` and return its result. ``on_line`` gets each line of its error output, in this thread."""
+    """Wait for ``process`` and return its result."""
     pieces: queue.SimpleQueue[tuple[bool, bytes]] = queue.SimpleQueue()
-    output, said = bytearray(), _ErrorOutput(on_line)
+    output, said = bytearray(), _ErrorOutput()
     try:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -320,8 +317,7 @@ class _Watch:
 class _ErrorOutput:
     """The end of git's error output. Lines of progress, which overwrite each other, are lines like all others."""
 
-    def __init__(self, on_line: Callable[[str], None] | None) -> None:
-        self._on_line = on_line
+    def __init__(self) -> None:
         self._rest = b""
         self._kept = bytearray()
 
@@ -337,8 +333,6 @@ class _ErrorOutput:
         self._kept += line + b"\n"
         if len(self._kept) > 2 * _SAID_BYTES:
             del self._kept[:_SAID_BYTES]
-        if self._on_line is not None:
-            self._on_line(line.decode("utf-8", "replace"))
 
     def text(self) -> str:
         self._line(self._rest)
@@ -359,28 +353,21 @@ def _pump(stream: IO[bytes], is_output: bool, pieces: queue.SimpleQueue[tuple[bo
 # ----------------------------------------------------------------------------------------------------------- progress
 
 
-_RECEIVING: Final = re.compile(
-    r"Receiving objects: .*?, (?P<amount>\d{1,9}(?:\.\d{1,3})?) (?P<unit>bytes|KiB|MiB|GiB)\b", re.ASCII
-)
-_UNITS: Final = {"bytes": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB}
-
-
 class FetchProgress:
-    """Reporter of how many bytes a fetch has received, by git's own lines.
+    """Reporter of how many bytes a fetch has received, by the growth of its store.
 
-    They read ``Receiving objects:  45% (450/1000), 1.20 MiB | 2.30 MiB/s``.
+    git's own lines come once a second, and those of small fetches say no bytes.
     """
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, measure: Callable[[], int]) -> None:
         self._context = context
+        self._measure = measure
         self._reported = 0
 
-    def read_line(self, line: str) -> None:
-        # Lines of the server begin with "remote: ", so they are never taken for git's own.
-        found = _RECEIVING.match(line)
-        if found is None:
-            return
-        received = int(float(found["amount"]) * _UNITS[found["unit"]])
+    def measure(self) -> int:
+        """Return how much was fetched, and report what is new of it."""
+        received = self._measure()
         if received > self._reported:
             self._context.advance(received - self._reported)
             self._reported = received
+        return received

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from getmodules.addresses.types import PackageAddress
 from getmodules.api.limits import metadata_exceeded
 from getmodules.api.model import Kind, Member
-from getmodules.api.ports import Context
+from getmodules.api.ports import Context, Phase
 from getmodules.errors import CorruptArchiveError, InstallError, LimitExceededError, NotFoundError, UnsafeContentError
 from getmodules.getters.git.connection import connected, sweep_keys
 from getmodules.getters.git.fetch import Budget, Fetcher, WantedCommit
@@ -98,6 +98,7 @@ class RepositoryPackage:
                 if self._is_fresh:
                     raise
                 self._fetch_again()
+                self._tools.git.context.phase(Phase.UNPACKING)
 
     def tools_for(self, link: RepositoryEntry, remote: Remote) -> Tools:
         """Return the tools for a submodule, which must not be in a more private network than this repository."""
@@ -173,6 +174,7 @@ class RepositoryPackage:
         store = self._store_for(Extent.TIP if self.selection.is_everything else Extent.LEAN)
         store.prepare()
         git, context = self._tools.git, self._tools.git.context
+        self._report_download()
         with connected(self.remote, git, self._directory) as connection:
             fetcher = Fetcher(git, connection, self._tools.budget)
             if not self._retry_in_empty_store(store, lambda: fetcher.by_commit(store, self.wanted)):
@@ -181,6 +183,10 @@ class RepositoryPackage:
                 self._retry_in_empty_store(full, lambda: fetcher.history(full, self.wanted))
                 context.notice("the server gives no single commits, so the whole history was fetched")
         self._read_from(store)
+
+    def _report_download(self) -> None:
+        if self.remote.scheme != "file":
+            self._tools.git.context.phase(Phase.DOWNLOADING)
 
     def _retry_in_empty_store(self, store: Store, fetch: Callable[[], T]) -> T:
         """Call ``fetch``; if it fails in a store that was not empty, empty the store and call it again."""
@@ -217,6 +223,7 @@ class RepositoryPackage:
         if not lacking:
             return
         git = self._tools.git
+        self._report_download()
         with connected(self.remote, git, self._directory) as connection:
             fetcher = Fetcher(git, connection, self._tools.budget)
             if not fetcher.blobs(store, lacking):
@@ -310,6 +317,7 @@ class RepositoryMembers:
             package.open()
         except NotFoundError as error:
             raise NotFoundError(f"the submodule at {printable(path)!r}: {error.message}", hint=error.hint) from error
+        self._tools.git.context.phase(Phase.UNPACKING)
         yield Member(path, Kind.DIRECTORY)
         yield from self._package_members(package, f"{path}/", nested)
 

@@ -78,8 +78,11 @@ def push(
         packed = pack(members, workshop / "package.zip", context)
         merged = {**_known_annotations(selection, tag), **annotations}
         manifest = build_manifest(packed, merged)
+        published = _is_published(target, tag, packed, manifest, force, context)
         sent = 0
-        if not _is_published(target, tag, packed, manifest, force, context) and not dry_run:
+        if not dry_run:
+            context.phase(Phase.PUBLISHING, 0 if published else packed.size + len(_EMPTY))
+        if not (dry_run or published):
             sent = _publish(target, tag, packed, manifest, force, context)
     digest = manifest.digest()
     return Pushed(
@@ -132,7 +135,6 @@ def _publish(
     repository: WritableRepository, tag: str, packed: Packed, manifest: RawManifest, force: bool, context: Context
 ) -> int:
     """Send blobs first and then the manifest, which must not name a missing blob; return the bytes sent."""
-    context.phase(Phase.PUBLISHING, packed.size + len(_EMPTY))
     sent = _Counter(context)
     if not repository.has_blob(packed.digest, context):
         repository.put_blob(packed.digest, packed.size, lambda: sent.over(read_file(packed.path)), context)

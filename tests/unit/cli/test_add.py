@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.commandline import call
+from tests.support.commandline import call, without_seconds
 from tests.support.projects import Project
 
 
 def test_adding(project: Project) -> None:
     done = call("add", "net", "./src//net", "--dest", "vendor/net")
-    assert done[:] == (0, "new  net  ./src//net\n", "")
+    assert (done.code, done.err) == (0, "")
+    assert without_seconds(done.out) == "net  new  ./src//net\n1 new\n"
     assert project.read("getmodules.toml") == '[modules.net]\nsource = "./src//net"\ndest = "vendor/net"\n'
     more = call("add", "zip", "./pkg.zip", "--json").object
     assert [(module["name"], module["change"]) for module in more["modules"]] == [("net", "unchanged"), ("zip", "new")]

@@ -115,8 +115,7 @@ def test_a_notice_goes_to_stderr(here: Path) -> None:
 def test_plain_progress_goes_to_stderr(here: Path) -> None:
     result = call("get", "./tree", "copy", "--progress", "plain", "--json")
     assert result.object["files"] == len(FILES)
-    phases = [line.partition(" ")[0] for line in result.err.splitlines()]
-    assert phases == ["resolving", "downloading", "unpacking", "publishing"]
+    assert result.err == "installed tree\n"
 
 
 def _bad(*argv: str, error: type[getmodules.GetModulesError], code: str, name: str) -> object:

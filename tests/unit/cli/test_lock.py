@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from tests.support.commandline import call
+from getmodules.testing import Registry
+from tests.support.commandline import call, without_seconds
 from tests.support.projects import Project
 
 
@@ -15,10 +18,13 @@ def project(project: Project) -> Project:
 
 
 def test_what_changed(project: Project) -> None:
-    assert call("lock")[:] == (0, "new  net  ./src//net\n", "")
-    assert call("lock").out == "nothing to change: the lock is up to date\n"
+    done = call("lock")
+    assert (done.code, without_seconds(done.out), done.err) == (0, "net  new  ./src//net\n1 new\n", "")
+    assert without_seconds(call("lock").out) == "nothing to change: the lock is up to date\n1 unchanged\n"
     project.wants(other="./src")
-    assert call("lock").out == "removed  net    ./src//net\nnew      other  ./src\n"
+    assert without_seconds(call("lock").out) == (
+        "net    removed  ./src//net\nother  new      ./src\n1 new, 1 removed\n"
+    )
 
 
 def test_a_manifest_without_modules(project: Project) -> None:
@@ -42,7 +48,8 @@ def test_a_lock_that_only_looks_different_is_brought_into_its_form(project: Proj
     lock = project.lock
     project.write("getmodules.lock", lock + "\n# mine\n")
     told = call("lock")
-    assert told[:] == (0, "no module has changed; getmodules.lock was brought into its usual form\n", "")
+    said = "no module has changed; getmodules.lock was brought into its usual form\n1 unchanged\n"
+    assert (told.code, without_seconds(told.out), told.err) == (0, said, "")
     assert project.lock == lock
 
 
@@ -66,7 +73,9 @@ def test_upgrade(project: Project) -> None:
     call("lock")
     project.write("src/net/net.tf", "newer")
     assert call("lock").out.startswith("nothing")
-    assert call("lock", "--upgrade", "net").out == "changed  net  ./src//net\n"
+    assert re.fullmatch(
+        r"net  changed  (\S{7}) -> (?!\1)\S{7}\n1 changed in \d+\.\d s\n", call("lock", "--upgrade", "net").out
+    )
     assert call("lock", "--upgrade").out.startswith("nothing")
     wrong = call("lock", "net")
     assert (wrong.code, "names are for --upgrade" in wrong.err) == (2, True)
@@ -92,3 +101,31 @@ def test_a_check_that_failed(project: Project) -> None:
     (project.directory / "src").rename(project.directory / "gone")
     failed = call("lock", "--check")
     assert (failed.code, failed.out, "error: net: " in failed.err) == (1, "", True)
+
+
+def test_versions_come_first_then_what_was_downloaded(project: Project) -> None:
+    with Registry() as registry:
+        registry.push_module("acme/vpc", "1.2.0", {"main.tf": "1"})
+        entry = f'[modules.vpc]\nsource = "oci://{registry.host}/acme/vpc"\nversion = '
+        project.wants(f'{entry}"~> 1.0"\n', net="./src//net")
+        assert re.fullmatch(
+            rf"net        new  ./src//net\nvpc 1.2.0  new  oci://{registry.host}/acme/vpc\n"
+            r"2 new in \d+\.\d s, \d+ B from 1 host\n",
+            call("lock").out,
+        )
+        registry.push_module("acme/vpc", "1.3.0", {"main.tf": "2"})
+        told = call("lock", "--upgrade", "-v").out.splitlines()
+        assert told[0] == f"vpc 1.2.0 -> 1.3.0  changed  oci://{registry.host}/acme/vpc"
+        assert told[1].startswith(f"  oci://{registry.host}/acme/vpc?digest=sha256:")
+        assert told[2].startswith("  h1:")
+        assert re.fullmatch(r"1 changed, 1 unchanged in \d+\.\d s, \d+ B from 1 host", told[3])
+
+        project.wants(f'{entry}"1.2.0"\n', net="./src//net")
+        assert call("install").out.splitlines()[1].startswith("vpc 1.3.0 -> 1.2.0  installed  modules/vpc")
+        project.wants(f'{entry}"1.3.0"\n', net="./src//net")
+        (vpc, _) = call("install", "--json").object["modules"]
+        assert (vpc["version"], vpc["previous_version"]) == ("1.3.0", "1.2.0")
+        assert vpc["id"] != vpc["previous_id"]
+        (net, vpc) = call("lock", "--json").object["modules"]
+        assert (vpc["version"], vpc["previous_version"], vpc["previous_id"]) == ("1.3.0", None, None)
+        assert (net["version"], net["id"][:3]) == (None, "h1:")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import re
 import subprocess
 import sys
 
@@ -42,8 +43,81 @@ def test_the_help_is_as_wide_as_the_terminal(name: str) -> None:
     assert len(narrow.out.splitlines()) > len(wide.out.splitlines())
 
 
-def test_version() -> None:
-    assert call("--version") == (0, f"getmodules {VERSION}\n", "")
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_version(option: str) -> None:
+    assert call(option) == (0, f"getmodules {VERSION}\n", "")
+
+
+@pytest.mark.parametrize("command", [(), *((name,) for name in subject.COMMANDS)], ids=" ".join)
+def test_help_is_a_command_as_well(command: tuple[str, ...]) -> None:
+    assert call("help", *command) == call(*command, "--help")
+
+
+def test_the_help_of_what_is_no_command() -> None:
+    result = call("help", "gett")
+    assert (result.code, result.out) == (2, "")
+    assert "there is no command 'gett'" in result.err
+    assert "hint: did you mean get?" in result.err
+
+
+def _groups(help_text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for part in help_text.split("\n\n"):
+        title, colon, body = part.partition(":\n")
+        if colon and body.startswith("  "):
+            found[title] = body
+    return found
+
+
+def test_the_help_has_groups() -> None:
+    groups = _groups(call("get", "--help").out)
+    assert list(groups)[:4] == ["what", "where from", "network", "output"]
+    for group, options in {
+        "what": ("SOURCE", "DEST", "--expect", "--force", "--limit"),
+        "where from": ("--base", "--registry", "--offline", "--no-cache", "--no-plugin"),
+        "output": ("--help", "--help-all", "--json", "--quiet", "--verbose", "--progress"),
+    }.items():
+        for option in options:
+            shown = re.compile(rf"^  (-\w, )?{option}\b", re.MULTILINE)
+            assert [title for title in list(groups)[:4] if shown.search(groups[title])] == [group]
+
+
+NETWORK = {"--ca-file", "--client-cert", "--plain-http", "--mirror"}
+
+
+@pytest.mark.parametrize("name", subject.COMMANDS)
+def test_the_network_is_in_full_with_help_all_only(name: str) -> None:
+    short, full = (_groups(call(name, option).out) for option in ("--help", "--help-all"))
+    assert ("network" in short) is ("network" in full)
+    for group in short.keys() - {"network"}:
+        assert short[group].split() == full[group].split()
+    if "network" in short:
+        options = re.findall(r"--[a-z-]+", short["network"])
+        assert {*NETWORK, "--help-all"} <= set(options)
+        assert len(short["network"].splitlines()) <= 3
+        for option in {*options} - {"--help-all"}:
+            assert re.search(rf"^  {option} \S+(?:\n|\s{{2,}}| NAME)", full["network"], re.MULTILINE)
+    else:
+        assert "--ca-file" not in call(name, "--help-all").out
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("init", "getmodules add "),
+        ("update", "getmodules lock --upgrade"),
+        ("upgrade", "getmodules lock --upgrade"),
+        ("list", "getmodules tree"),
+        ("sync", "getmodules install"),
+    ],
+)
+def test_commands_of_other_tools_are_answered_with_ours(name: str, ours: str) -> None:
+    result = call(name, "--json")
+    assert result.code == 2
+    assert result.object["error"]["code"] == "config"
+    assert result.object["error"]["message"] == f"there is no command '{name}'"
+    assert result.object["error"]["hint"].startswith(ours)
+    assert f"hint: {ours}" in result.err
 
 
 def test_without_a_command_the_help_is_a_mistakes_message() -> None:

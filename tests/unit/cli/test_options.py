@@ -88,7 +88,7 @@ def test_help_goes_to_the_console_and_ends() -> None:
 
 
 def test_the_help_of_limit_names_each_field() -> None:
-    text = call("get", "--help").out.partition("Fields:")[2].partition("\n  --")[0]
+    text = call("get", "--help").out.partition("Fields:")[2].partition("\n\n")[0]
     assert re.findall(r"\w+", text) == [field.name for field in fields(Limits)]
 
 

@@ -62,7 +62,7 @@ def test_a_signal_that_got_lost_is_raised_between_pieces_of_work(monkeypatch: py
         attentive.advance(PACKAGE, 1)
     attentive.notice(PACKAGE, "cleaning goes on")
     attentive.finished(PACKAGE, None)
-    assert err.getvalue() == f"resolving {PACKAGE}\nnote: cleaning goes on\n  address: {PACKAGE}\n"
+    assert err.getvalue() == f"note: cleaning goes on\n  address: {PACKAGE}\n"
 
 
 # ------------------------------------------------------------------------------------------------ plugins
@@ -101,6 +101,7 @@ def test_the_progress_of_a_plugin(site: Path) -> None:
     ("method", "arguments"),
     [
         ("planned", (3,)),
+        ("modules", (PACKAGE, ("vpc",))),
         ("phase", (PACKAGE, Phase.RESOLVING)),
         ("advance", (PACKAGE, 1)),
         ("notice", (PACKAGE, "m")),
@@ -172,15 +173,52 @@ def test_each_shows_notices_unless_quiet(kind: type[subject.Notices]) -> None:
     assert "again" not in err.getvalue()
 
 
-def test_plain_is_a_line_for_each_phase() -> None:
+Step = tuple[Phase, int | None, int]
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        pytest.param(
+            [(Phase.RESOLVING, None, 0), (Phase.DOWNLOADING, 3 << 20, 3 << 20), (Phase.INSTALLING, None, 9)],
+            "installed vpc (3.0 MiB)\n",
+            id="downloaded",
+        ),
+        pytest.param(
+            [(Phase.VERIFYING, 7, 7), (Phase.INSTALLING, None, 9)], "installed vpc (from the cache)\n", id="cache"
+        ),
+        pytest.param([(Phase.RESOLVING, None, 0), (Phase.INSTALLING, None, 9)], "installed vpc\n", id="a path"),
+        pytest.param([(Phase.DOWNLOADING, 5, 5), (Phase.UNPACKING, None, 9)], "fetched vpc (5 B)\n", id="for a lock"),
+        pytest.param([(Phase.RESOLVING, None, 0)], "", id="asked only"),
+        pytest.param([(Phase.RESOLVING, None, 0), (Phase.PUBLISHING, 9, 9)], "published vpc (9 B)\n", id="pushed"),
+        pytest.param(
+            [(Phase.RESOLVING, None, 0), (Phase.PUBLISHING, 0, 0)], "published vpc (there already)\n", id="again"
+        ),
+    ],
+)
+def test_plain_is_a_line_when_a_module_is_there(steps: list[Step], said: str) -> None:
     err = io.StringIO()
     plain = subject.Plain(_console(err))
-    plain.phase(PACKAGE, Phase.RESOLVING)
-    plain.phase(PACKAGE, Phase.DOWNLOADING, 3 << 20)
-    plain.advance(PACKAGE, 1 << 20)
-    plain.phase("bad\x1b[2J", Phase.PUBLISHING)
+    for error in (ValueError("it failed"), None):
+        plain.modules(PACKAGE, ("vpc",))
+        for phase, total, done in steps:
+            plain.phase(PACKAGE, phase, total)
+            plain.advance(PACKAGE, done)
+        assert err.getvalue() == ""
+        plain.finished(PACKAGE, error)
+    assert err.getvalue() == said
+
+
+def test_plain_has_a_line_for_each_module_of_a_package() -> None:
+    err = io.StringIO()
+    plain = subject.Plain(_console(err))
+    plain.modules(PACKAGE, ("vpc", "failed", "bad\x1b[2J"))
+    plain.phase(PACKAGE, Phase.DOWNLOADING)
+    plain.advance(PACKAGE, 5)
+    plain.phase(PACKAGE, Phase.INSTALLING)
+    plain.modules(PACKAGE, ("vpc", "bad\x1b[2J"))
     plain.finished(PACKAGE, None)
-    assert err.getvalue() == (f"resolving {PACKAGE}\ndownloading {PACKAGE} (3.0 MiB)\npublishing bad\\x1b[2J\n")
+    assert err.getvalue() == "installed vpc\ninstalled bad\\x1b[2J\n"
 
 
 # -------------------------------------------------------------------------------------------------- line
@@ -200,16 +238,16 @@ def test_the_line_says_what_is_going_on() -> None:
     line = _line(clock)
     assert _drawn(line) == ""
     line.phase(PACKAGE, Phase.RESOLVING)
-    assert _drawn(line) == f"resolving  {PACKAGE}"
+    assert _drawn(line) == f"resolving    {PACKAGE}"
     line.phase(PACKAGE, Phase.DOWNLOADING, 40 << 20)
     clock.now += 2
     line.advance(PACKAGE, 10 << 20)
     line.advance(PACKAGE, 10 << 20)
     assert _drawn(line) == f"downloading  {PACKAGE}  20.0 MiB of 40.0 MiB  10.0 MiB/s"
     line.phase(PACKAGE, Phase.UNPACKING)
-    assert _drawn(line) == f"unpacking  {PACKAGE}"
+    assert _drawn(line) == f"unpacking    {PACKAGE}"
     line.advance(PACKAGE, 500)
-    assert _drawn(line) == f"unpacking  {PACKAGE}  500 B"
+    assert _drawn(line) == f"unpacking    {PACKAGE}  500 B"
     line.finished(PACKAGE, None)
     assert _drawn(line) == ""
 
@@ -223,11 +261,11 @@ def test_several_packages_have_a_line_each_and_one_for_all_of_them() -> None:
     lines.advance("first", 1)
     assert lines.render(100, 24) == [
         "downloading  first  1 B of 4 B",
-        "resolving  second",
+        "resolving    second",
         "0 of 5 packages, 2 running  1 B",
     ]
     lines.finished("first", ValueError())
-    assert lines.render(100, 24) == ["resolving  second", "1 of 5 packages, 1 running  1 B"]
+    assert lines.render(100, 24) == ["resolving    second", "1 of 5 packages, 1 running  1 B"]
     lines.planned(2)
     assert lines.render(100, 24)[-1] == "0 of 2 packages, 1 running  1 B"
 
@@ -236,7 +274,7 @@ def test_one_package_of_one_needs_no_total() -> None:
     lines = _line()
     lines.planned(1)
     lines.phase("only", Phase.RESOLVING)
-    assert lines.render(100, 24) == ["resolving  only"]
+    assert lines.render(100, 24) == ["resolving    only"]
 
 
 @pytest.mark.parametrize("height", [0, 1, 2, 5, 24])
@@ -247,7 +285,7 @@ def test_the_lines_are_never_more_than_the_terminal_has(height: int) -> None:
         lines.phase(f"package-{number}", Phase.RESOLVING)
     drawn = lines.render(80, height)
     assert len(drawn) <= max(height, 2)
-    assert drawn[0] == "resolving  package-0"
+    assert drawn[0] == "resolving    package-0"
     assert drawn[-1].startswith("0 of 100 packages, 50 running")
 
 
@@ -271,10 +309,67 @@ def test_the_line_is_never_wider_than_the_terminal(package: str, width: int) -> 
     assert drawn
 
 
+VPC_AND_49 = ("vpc", *(f"module-{number}" for number in range(49)))
+LONG = "n" * 64
+
+
+@pytest.mark.parametrize(
+    ("names", "width", "drawn"),
+    [
+        pytest.param(("vpc",), 79, "downloading  vpc  20.0 MiB of 40.0 MiB  10.0 MiB/s", id="80 columns"),
+        pytest.param(("vpc", "net"), 59, "downloading  vpc, net  20.0 MiB of 40.0 MiB  10.0 MiB/s", id="60 columns"),
+        pytest.param(VPC_AND_49, 79, "downloading  vpc and 49 more  20.0 MiB of 40.0 MiB  10.0 MiB/s", id="many"),
+        pytest.param(("n" * 20,), 59, f"downloading  {'n' * 20}  20.0 MiB of 40.0 MiB", id="a name of 20, 60 columns"),
+        pytest.param(("n" * 33,), 59, f"downloading  {'n' * 33}  20.0 MiB", id="a name of 33, 60 columns"),
+        pytest.param(("n" * 46,), 59, f"downloading  {'n' * 46}", id="a name of 46, 60 columns"),
+        pytest.param(("n" * 59,), 59, "n" * 59, id="a name of 59, 60 columns"),
+        pytest.param((LONG,), 79, f"downloading  {LONG}", id="the longest name, 80 columns"),
+    ],
+)
+def test_a_name_is_not_cut(names: tuple[str, ...], width: int, drawn: str) -> None:
+    clock = Clock()
+    line = _line(clock)
+    line.modules(PACKAGE, names)
+    line.phase(PACKAGE, Phase.DOWNLOADING, 40 << 20)
+    clock.now += 2
+    line.advance(PACKAGE, 20 << 20)
+    assert _drawn(line, width) == drawn
+    assert cells(drawn) <= width
+
+
+def test_a_package_whose_modules_have_all_failed_is_not_shown() -> None:
+    line = _line()
+    line.phase(PACKAGE, Phase.INSTALLING)
+    line.modules(PACKAGE, ())
+    assert _drawn(line) == ""
+
+
+def test_what_comes_from_the_cache_says_so() -> None:
+    line = _line()
+    line.modules(PACKAGE, ("vpc",))
+    assert _drawn(line) == ""
+    line.phase(PACKAGE, Phase.UNPACKING)
+    assert _drawn(line) == "unpacking    vpc  from the cache"
+
+
+def test_what_is_downloaded_is_counted_with_its_hosts() -> None:
+    err = io.StringIO()
+    traffic = subject.Traffic(subject.Plain(_console(err)))
+    for package in (PACKAGE, "git::https://u@example.com:8443/r?ref=a::b", "oci://example.com/acme/vpc"):
+        traffic.modules(package, ("vpc",))
+        traffic.phase(package, Phase.DOWNLOADING)
+        traffic.advance(package, 20)
+        traffic.phase(package, Phase.UNPACKING)
+        traffic.advance(package, 1000)
+        traffic.finished(package, None)
+    assert (traffic.bytes, traffic.hosts) == (60, {"example.com", "example.com:8443"})
+    assert err.getvalue() == "fetched vpc (20 B)\n" * 3
+
+
 def test_a_harmful_address_is_made_harmless() -> None:
     line = _line()
     line.phase("a\x1b[2J", Phase.RESOLVING)
-    assert _drawn(line) == r"resolving  a\x1b[2J"
+    assert _drawn(line) == r"resolving    a\x1b[2J"
 
 
 def test_the_thread_draws_at_most_ten_times_a_second_and_clears_up() -> None:

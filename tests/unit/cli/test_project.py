@@ -58,11 +58,6 @@ def test_failures_are_told_by_package() -> None:
     assert subject.report_failures([], Console(stdout=None, stderr=err, environ={})) == 0
 
 
-def test_columns() -> None:
-    assert subject.align_columns([("a", "bbb", "c"), ("aaa", "b", "")]) == "a    bbb  c\naaa  b"
-    assert subject.align_columns([]) == ""
-
-
 def test_failures_with_one_cause_are_one_error() -> None:
     """One cause is one code and one host or path; of the modules all are named, and no address is given for all."""
     err = io.StringIO()

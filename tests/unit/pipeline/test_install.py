@@ -160,7 +160,7 @@ def test_phases_come_in_the_order_of_the_design(tmp_path: Path) -> None:
         Phase.DOWNLOADING,
         Phase.VERIFYING,
         Phase.UNPACKING,
-        Phase.PUBLISHING,
+        Phase.INSTALLING,
     ]
     assert ("phase", Phase.DOWNLOADING, len(ZIP)) in recorder.events
     assert ("advance", len(ZIP)) in recorder.events
@@ -184,7 +184,7 @@ def test_a_subdirectory_that_cannot_be_installed(tmp_path: Path, subdir: str, co
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("phase", list(Phase))
+@pytest.mark.parametrize("phase", [phase for phase in Phase if phase is not Phase.PUBLISHING])
 @pytest.mark.parametrize("error", [RuntimeError("enough"), KeyboardInterrupt()], ids=["exception", "interrupt"])
 def test_an_exception_in_progress_cancels_and_leaves_nothing(
     tmp_path: Path, phase: Phase, error: BaseException

@@ -159,7 +159,7 @@ def test_layers_that_come_one_by_one(tmp_path: Path) -> None:
     assert all_installed(client_of(Plugin(getter_of(lambda: Layers(blobs=layers())))), tmp_path)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("phase", [Phase.RESOLVING, Phase.DOWNLOADING, Phase.UNPACKING, Phase.PUBLISHING])
+@pytest.mark.parametrize("phase", [Phase.RESOLVING, Phase.DOWNLOADING, Phase.UNPACKING, Phase.INSTALLING])
 @pytest.mark.parametrize("size", [10, SMALL_BYTES + 1], ids=["small", "large"])
 def test_the_callers_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: Phase, size: int) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
@@ -283,7 +283,7 @@ def test_small_archives_are_written_and_published_one_at_a_time(
 
 
 def test_a_progress_may_make_small_packages_wait_for_each_other(tmp_path: Path) -> None:
-    client = client_of(Plugin(getter_of(lambda: blob(ZIP))), Waiting(Phase.PUBLISHING, Meeting().attend))
+    client = client_of(Plugin(getter_of(lambda: blob(ZIP))), Waiting(Phase.INSTALLING, Meeting().attend))
     assert all_installed(client, tmp_path)
 
 
@@ -307,7 +307,7 @@ def test_a_thread_that_publishes_may_install_something_meanwhile(
 
 def test_large_archives_are_published_side_by_side(tmp_path: Path) -> None:
     large = zip_of({"noise": random.Random(1).randbytes(SMALL_BYTES)})
-    client = client_of(Plugin(getter_of(lambda: blob(large))), Waiting(Phase.PUBLISHING, Meeting().attend))
+    client = client_of(Plugin(getter_of(lambda: blob(large))), Waiting(Phase.INSTALLING, Meeting().attend))
     assert all_installed(client, tmp_path)
 
 
@@ -341,7 +341,7 @@ def test_a_progress_that_installs_something_with_the_same_client(tmp_path: Path,
         else:
             client.get("fake://tool/p", tmp_path / "tool")
 
-    client.get("fake://h/p", tmp_path / "dest", progress=Waiting(Phase.PUBLISHING, install))
+    client.get("fake://h/p", tmp_path / "dest", progress=Waiting(Phase.INSTALLING, install))
     assert sorted(os.listdir(tmp_path)) == ["dest", "tool"]
 
 

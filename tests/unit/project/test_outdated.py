@@ -35,7 +35,7 @@ def locked(project: Project, registry: Registry) -> Project:
 
 
 def test_all_is_up_to_date(locked: Project) -> None:
-    assert _outdated(locked) == OutdatedReport()
+    assert _outdated(locked) == OutdatedReport(current=("ranged", "fixed", "tagged", "here"))
 
 
 def test_newer_versions(locked: Project, registry: Registry) -> None:
@@ -94,7 +94,7 @@ def test_an_entry_that_was_edited_is_not_compared_with_what_is_locked(locked: Pr
     workspace = locked.workspace()
     assert subject.outdated(
         replace(workspace, operation=replace(workspace.operation, progress=seen))
-    ) == OutdatedReport(edited=("ranged",))
+    ) == OutdatedReport(current=("fixed",), edited=("ranged",))
     assert [event for event in seen.events if event[0] == "notice"] == [
         ("notice", "not looked at, since ranged was edited and not locked again: getmodules lock")
     ]

@@ -40,11 +40,8 @@ def start() -> Iterator[Start]:
 
 
 def test_all_that_it_says(start: Start) -> None:
-    heard: list[str] = []
-    done = collect(start("cat; echo one >&2; printf 'a\\rb\\rlast' >&2; exit 3", talks=True), a_context(), given=b"in",
-                   on_line=heard.append)  # fmt: skip
+    done = collect(start("cat; echo one >&2; printf 'a\\rb\\rlast' >&2; exit 3", talks=True), a_context(), given=b"in")
     assert (done.code, done.output, done.said) == (3, b"in", "one\na\nb\nlast\n")
-    assert heard == ["one", "a", "b", "last"]
 
 
 def test_input_that_nobody_reads(start: Start) -> None:
@@ -124,8 +121,9 @@ def test_output_that_a_child_keeps_open_is_not_waited_for(start: Start, tmp_path
     os.kill(int(note.read_text(encoding="ascii")), 9)
 
 
-def test_an_error_while_listening_ends_it(start: Start) -> None:
-    def on_line(line: str) -> None:
+def test_an_error_while_measuring_ends_it(start: Start) -> None:
+    def measure() -> int:
         raise InstallError("cancelled", part="cancelled")
 
-    refusal(InstallError, "install/cancelled", collect, start("echo x >&2; sleep 1000"), a_context(), on_line=on_line)
+    limits = ProcessLimits(measure, 60)
+    refusal(InstallError, "install/cancelled", collect, start("echo x >&2; sleep 1000"), a_context(), limits=limits)
