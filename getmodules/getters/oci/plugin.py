@@ -22,7 +22,7 @@ from getmodules.util.values import replace
 
 if TYPE_CHECKING:
     from getmodules.getters.oci.artifact import ImagePackage
-    from getmodules.getters.oci.repository import Descriptor, Repository, RepositoryFactory
+    from getmodules.getters.oci.repository import Descriptor, RawManifest, Repository, RepositoryFactory
 
     _Read = Callable[[Descriptor], Iterable[bytes]]
 
@@ -60,20 +60,34 @@ class _Packages:
         )
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Blob | Layers:
-        from getmodules.getters.oci.artifact import ModulePackage, judge
+        from getmodules.getters.oci.artifact import ModulePackage, judge, listed_manifest
         from getmodules.getters.oci.repository import proven_manifest
 
-        found = judge(proven_manifest(pin), context.layer_formats)
+        manifest = proven_manifest(pin)
+        entry = listed_manifest(manifest)
+        if entry is not None:
+            manifest = self._listed(pin.package, entry, context)
+        found = judge(manifest, context.layer_formats)
         read = partial(self._read, pin.package, context)
         if isinstance(found, ModulePackage):
             return _blob(read, found.layer, found.format)
         return self._image(read, found, context)
 
+    def _listed(self, package: PackageAddress, entry: Descriptor, context: Context) -> RawManifest:
+        """Return the manifest that an index names, verified; it is kept by its digest, as a config is."""
+        from getmodules.getters.oci.repository import MANIFEST_BYTES, RawManifest, read_small_blob
+
+        def read(descriptor: Descriptor) -> Iterable[bytes]:
+            return (self.repository(package, context).manifest(str(descriptor.digest), context).body,)
+
+        body = read_small_blob(read, entry, "manifest", MANIFEST_BYTES, context)
+        return RawManifest(media_type=entry.media_type, body=body)
+
     def _image(self, read: _Read, image: ImagePackage, context: Context) -> Layers:
         from getmodules.getters.oci.artifact import CONFIG_BYTES, check_image_label
-        from getmodules.getters.oci.repository import read_blob
+        from getmodules.getters.oci.repository import read_small_blob
 
-        config = read_blob(read, image.config, CONFIG_BYTES, context)
+        config = read_small_blob(read, image.config, "config", CONFIG_BYTES, context)
         check_image_label(config)
         return Layers(blobs=tuple(_blob(read, layer, name) for layer, name in image.layers))
 
