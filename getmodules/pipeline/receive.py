@@ -24,6 +24,7 @@ from getmodules.errors import (
     UnsupportedContentError,
     VerificationError,
 )
+from getmodules.files.download_file import DownloadFile
 from getmodules.files.os_errors import translated
 from getmodules.pipeline import gates
 from getmodules.pipeline.checksums import expected_checksum, servers_checksums
@@ -38,6 +39,9 @@ from getmodules.plugins.loader import Plugin, attributed
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass
+
+#: A download of at least so many bytes stays where a run ends early.
+RESUMED_BYTES = 1 << 20
 
 
 def _no_advice() -> str | None:
@@ -105,7 +109,7 @@ def _receive_blob(
     with attributed(plugin):
         plan = _unpacker(blob, location.treatment, run.catalog)
     demands = (*demands, *_bytes_demands(blob, location, run.context))
-    with attributed(plugin), _spooled(blob, "package", demands, run, cached=cached) as archive:
+    with attributed(plugin), _spooled(blob, "package", demands, location, run, cached=cached) as archive:
         run.context.phase(Phase.VERIFYING)
         evidence = run.judge(Gate.BYTES, archive, demands, location)
         digest = archive.digests[OWN_ALGORITHM]
@@ -146,7 +150,7 @@ def _receive_layers(layers: Layers, location: Location, run: Run) -> Package:
             unpacker = _unpacker(blob, Treatment(), run.catalog)
             assert isinstance(unpacker, UnpackerAdapter)  # layers say their format
             demands = gates.of_promises(blob.digests, "the source")
-            with _spooled(blob, f"layer-{number}", demands, run, spent=spent) as archive:
+            with _spooled(blob, f"layer-{number}", demands, location, run, spent=spent) as archive:
                 run.context.phase(Phase.VERIFYING)
                 evidence += run.judge(Gate.BYTES, archive, demands, location)
                 if blob.digests:
@@ -173,7 +177,14 @@ def _members_of(unpacker: UnpackerAdapter, archive: Archive, context: Context) -
 
 @contextmanager
 def _spooled(
-    blob: Blob, name: str, demands: tuple[Demand, ...], run: Run, *, spent: int = 0, cached: Archive | None = None
+    blob: Blob,
+    name: str,
+    demands: tuple[Demand, ...],
+    location: Location,
+    run: Run,
+    *,
+    spent: int = 0,
+    cached: Archive | None = None,
 ) -> Iterator[Archive]:
     """Yield the blob as a file, counted and hashed; nothing is asked for that the cache has.
 
@@ -185,7 +196,7 @@ def _spooled(
         if archive is None and blob.digests:
             lock.enter_context(run.cache.locked(str(blob.digests[0]), run.context))
             archive = _cached(blob, algorithms, run)  # by now, perhaps
-        yield archive or _downloaded(blob, name, algorithms, run, spent)
+        yield archive or _downloaded(blob, name, algorithms, _identity(blob, demands, location), run, spent)
 
 
 def _cached(blob: Blob, algorithms: set[str], run: Run) -> Archive | None:
@@ -196,16 +207,55 @@ def _cached(blob: Blob, algorithms: set[str], run: Run) -> Archive | None:
     return None
 
 
-def _downloaded(blob: Blob, name: str, algorithms: set[str], run: Run, spent: int) -> Archive:
+def _downloaded(blob: Blob, name: str, algorithms: set[str], identity: str | None, run: Run, spent: int) -> Archive:
     run.context.phase(Phase.DOWNLOADING, blob.size)
     with translated("cannot store the download"):
-        into = run.cache.download_file(name)
+        into = run.cache.download_file(name, identity)
     try:
-        return spool(blob, into, algorithms, run.context, spent=spent)
+        return spool(_continued(blob, into, run), into, algorithms, run.context, spent=spent)
     except OfflineError as error:
         if not blob.digests:
             raise
         raise run.cache.missing(str(blob.digests[0])) from error
+
+
+def _identity(blob: Blob, demands: tuple[Demand, ...], location: Location) -> str | None:
+    """Return what says that another run's beginning of this download is of the same bytes; None where nothing does.
+
+    That is a digest, or the server's promise: a strong entity tag. Small blobs are fetched again sooner.
+    """
+    if blob.rest is None or blob.size is None or blob.size < RESUMED_BYTES:
+        return None
+    digests = sorted(
+        demand.value
+        for demand in demands
+        if demand.gate is Gate.BYTES and not Digest.parse(demand.value, weak=True).is_weak
+    )
+    if digests:
+        return digests[-1]
+    tag = blob.validator.get("ETag")
+    return None if tag is None else f"{location.package}\0{tag}\0{blob.size}"
+
+
+def _continued(blob: Blob, into: DownloadFile, run: Run) -> Blob:
+    """Return the part of the blob that ``into`` lacks; where only the whole can be had, start over with that."""
+    assert blob.size is not None or not into.size
+    if not into.size:
+        return blob
+    chunks: Iterable[bytes] | None = None
+    if into.size == blob.size:
+        chunks = ()
+    elif blob.rest is not None and into.size < (blob.size or 0):
+        chunks = blob.rest(into.size)
+    if chunks is None:
+        with translated("cannot store the download"):
+            into.start_over()
+        return blob
+    run.context.notice(f"{into.size:,} of {blob.size:,} bytes are here already, from a run that ended early")
+    run.context.advance(into.size)
+    rest = replace(blob, chunks=chunks)
+    run.at_end.callback(close, rest)
+    return rest
 
 
 def close(fetched: Blob | Layers | Members) -> None:

@@ -131,6 +131,7 @@ class WebSource:
             name=unquote(basename(self._url.path)) or None,
             media_type=_media_type(answer),
             validator=_validator(answer),
+            rest=body.rest,
         )
 
     def _judge(self, answer: HttpAnswer, beginning: bytes) -> None:

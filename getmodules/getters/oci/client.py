@@ -161,6 +161,12 @@ class RegistryClient(Registry):  # type: ignore[misc]
         return RawManifest(media_type=media_type, body=answer.read(MANIFEST_BYTES))
 
     def blob(self, descriptor: Descriptor, context: Context) -> Iterable[bytes]:
+        return self._download(descriptor, context)
+
+    def rest_of_blob(self, descriptor: Descriptor, start: int, context: Context) -> Iterable[bytes] | None:
+        return self._download(descriptor, context).rest(start)
+
+    def _download(self, descriptor: Descriptor, context: Context) -> Download:
         url = self._url(self._location.get_blob_url(str(descriptor.digest)))
 
         def send(headers: Mapping[str, str]) -> HttpAnswer:

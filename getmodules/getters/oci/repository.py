@@ -61,6 +61,9 @@ class Repository(Protocol):
     def blob(self, descriptor: Descriptor, context: Context) -> Iterable[bytes]:
         """Return the blob's bytes, resumed where the connection breaks; the consumer closes them."""
 
+    def rest_of_blob(self, descriptor: Descriptor, start: int, context: Context) -> Iterable[bytes] | None:
+        """Return the blob's bytes from ``start`` on; ``None`` where only all of them can be had."""
+
     def tags(self, context: Context) -> Iterator[str]:
         """Return all tags, in the repository's order."""
 
