@@ -90,8 +90,8 @@ class CacheSession:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None or isinstance(error, ContentError | VerificationError):
             # What went on to the end was kept as a blob; this is what must not be gone on with.
-            for partial in self._partials.values():
-                partial.drop()
+            for part in self._partials.values():
+                part.drop()
         self._stack.close()
 
     @property

@@ -233,8 +233,8 @@ def _identity(blob: Blob, demands: tuple[Demand, ...], location: Location) -> st
     )
     if digests:
         return digests[-1]
-    tag = blob.validator.get("ETag")
-    return None if tag is None else f"{location.package}\0{tag}\0{blob.size}"
+    tag = blob.validator.get("ETag", "")
+    return f"{location.package}\0{tag}\0{blob.size}" if tag.startswith('"') else None
 
 
 def _continued(blob: Blob, into: DownloadFile, run: Run) -> Blob:
