@@ -27,6 +27,8 @@ _COMPARED_BYTES = 1 << 20
 _ALL_OF_IT = sys.maxsize
 
 
+#: What servers answer that do not like a ``Range``, for :data:`Send` to let through where there is one.
+RANGE_REFUSED = frozenset({400, 416, 501})
 #: Sends the request with these additional headers, and returns its answer.
 Send = Callable[[Mapping[str, str]], HttpAnswer]
 

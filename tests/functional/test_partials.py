@@ -50,13 +50,16 @@ class Site:
         self.tag: str | None = '"1"'
         self.stalls = self.cuts = False
         self.ranges = True
-        self.sent = 0
+        #: What a request for a part is answered.
+        self.refusal: str | None = None
 
     def __call__(self, connection: Connection, request: Received) -> bool:
         if "/manifests/" in request.target:
             kind = "application/vnd.oci.image.manifest.v1+json"
             return connection.reply("200 OK", self.manifest(), Content_Type=kind)
         asked = re.fullmatch(r"bytes=(\d+)-", request.headers.get("Range", ""))
+        if asked and self.refusal:
+            return connection.reply(self.refusal, b"no parts here")
         condition = request.headers.get("If-Range", self.tag)
         first = int(asked[1]) if asked and self.ranges and condition == self.tag else 0
         part = self.body[first:]
@@ -68,7 +71,6 @@ class Site:
         connection.send(f"HTTP/1.1 {'206 Partial Content' if first else '200 OK'}\r\n{head}\r\n")
         if self.stalls or self.cuts:
             connection.send(part[:BEFORE])
-            self.sent = BEFORE
             connection.sleep(PATIENCE if self.stalls else 0)
             return False
         connection.send(part)
@@ -220,12 +222,13 @@ def test_what_is_not_what_was_written_is_not_gone_on_with(change: str, tmp_path:
     assert installed.archive == f"sha256:{SHA256}"
 
 
+@pytest.mark.parametrize("refusal", [None, "400 Bad Request", "416 Range Not Satisfiable", "501 Not Implemented"])
 @pytest.mark.parametrize("how", ["digest", "entity tag"])
-def test_a_server_without_ranges_sends_all_of_it(how: str, tmp_path: Path) -> None:
+def test_a_server_without_ranges_sends_all_of_it(how: str, refusal: str | None, tmp_path: Path) -> None:
     root = tmp_path / "cache"
     with a_site() as (site, server):
         cut(how, root, site, server, tmp_path / "dest")
-        site.ranges = False
+        site.ranges, site.refusal = False, refusal
         installed = client(root).get(address(how, server), tmp_path / "dest")
     assert len(ranges(server)) == 1
     assert installed.archive == f"sha256:{SHA256}"

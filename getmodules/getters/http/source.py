@@ -18,7 +18,7 @@ from getmodules.api.ports import Context, Credential, Origin
 from getmodules.errors import AuthenticationError, NetworkError, NotFoundError, UnsafeContentError
 from getmodules.getters.http.pages import git_spelling, is_page, page_instead
 from getmodules.net.credentials import TOKEN_PREFIX, authorization_of, from_netrc, is_overheard, variable_suffix
-from getmodules.net.download import Download, strong_validator
+from getmodules.net.download import RANGE_REFUSED, Download, strong_validator
 from getmodules.net.session import failed
 from getmodules.net.terraform_get import (
     ARGUMENT,
@@ -95,7 +95,8 @@ class WebSource:
             raise
 
     def _send(self, headers: Mapping[str, str]) -> HttpAnswer:
-        call = replace(self._call, headers=headers)
+        accept = self._call.accept | (RANGE_REFUSED if "Range" in headers else frozenset())
+        call = replace(self._call, headers=headers, accept=accept)
         answer = self._session.send(call, self._context)
         if answer.status in (401, 403):
             error = self._access.refused(call, answer)

@@ -38,7 +38,7 @@ from getmodules.getters.oci.repository import (
 )
 from getmodules.getters.oci.upload import Upload, check_stored
 from getmodules.net.address_check import address_check_for
-from getmodules.net.download import Download
+from getmodules.net.download import RANGE_REFUSED, Download
 from getmodules.net.session import checked_target, failed
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
@@ -170,7 +170,8 @@ class RegistryClient(Registry):  # type: ignore[misc]
         url = self._url(self._location.get_blob_url(str(descriptor.digest)))
 
         def send(headers: Mapping[str, str]) -> HttpAnswer:
-            return self.do_request(url, "GET", headers=headers, stream=True, context=context)
+            accept = RANGE_REFUSED if "Range" in headers else frozenset[int]()
+            return self.do_request(url, "GET", headers=headers, stream=True, context=context, accept=accept)
 
         return Download(send, self._session, context, immutable=True)
 
