@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 In a git work tree only what git tracks is published, as it is in the work tree.
-Elsewhere it is everything but .terraform/, *.tfstate*, .env* and files that begin
-with a private key. .getmodulesignore takes away from that, and !PATTERN in it says
-that a file is meant. What is printed is the pinned address, which brings exactly
-this package; with --dry-run or -v stderr lists the files.
+Elsewhere it is everything but .terraform/, *.tfstate*, .env* and files that
+begin with a private key. .getmodulesignore takes away from that, and !PATTERN
+in it says that a file is meant. What is printed is the pinned address, which
+brings exactly this package; with --dry-run or -v stderr lists the files.
 
 with --json: {"address", "pinned", "id", "digests", "annotations", "files",
 "size", "sent", "dry_run", "contents"}, where sent is the number of bytes that
