@@ -145,6 +145,9 @@ class Blob:
 
     ``format`` names the unpacker where the protocol decides it (OCI's media types); else ``archive=``, the
     suffix of ``name``, or ``media_type`` do, in this order. ``chunks`` is closed when it has a ``close``.
+
+    ``rest``, where there is one, is asked instead of ``chunks`` for what an earlier run, which ended early, did not
+    bring: it returns the bytes from an offset on, or ``None`` where only the whole can be had.
     """
 
     chunks: Iterable[bytes]
@@ -157,6 +160,7 @@ class Blob:
     key: str = "archive"
     #: The headers with which the source is asked next time whether this still holds (``Context.validator``).
     validator: Mapping[str, str] = field(default_factory=_nothing, hash=False)
+    rest: Callable[[int], Iterable[bytes] | None] | None = field(default=None, repr=False, compare=False)
 
 
 @valueclass

@@ -30,7 +30,7 @@ _ATTEMPTS = 20
 #: Names that an empty directory may hold, which users or file systems make.
 _HARMLESS = frozenset({"lost+found", ".DS_Store", "CACHEDIR.TAG"})
 #: Folders that a run makes again if the cache was removed while it was at work.
-_OURS = frozenset({"blobs", "records", "workshops", "locks", "ingest"})
+_OURS = frozenset({"blobs", "records", "workshops", "locks", "ingest", "partials"})
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# A cache of getmodules: safe to remove, not worth a backup.\n"
 _log = logging.getLogger("getmodules")
 

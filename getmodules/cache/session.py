@@ -23,8 +23,9 @@ from getmodules.api.ports import Context
 from getmodules.cache.blobs import Blobs
 from getmodules.cache.location import CacheLocation, private_folder
 from getmodules.cache.locks import lock_name, locked
+from getmodules.cache.partials import Partial, open_partial
 from getmodules.cache.records import PinRecord, Records, RefRecord
-from getmodules.errors import InstallError, OfflineError
+from getmodules.errors import ContentError, InstallError, OfflineError, VerificationError
 from getmodules.files.download_file import DownloadFile
 from getmodules.files.locking import try_lock
 from getmodules.files.opening import DIRECTORY
@@ -77,6 +78,8 @@ class CacheSession:
         self._stack = ExitStack()
         self._ingest: Path | None = None
         self._downloads: list[str] = []
+        #: Those that were not made blobs.
+        self._partials: dict[Path, Partial] = {}
         self._blobs = None if home is None else Blobs(home.root)
         self._records = None if home is None else Records(home.root, self._fresh_path)
         self._workshop_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
@@ -84,7 +87,11 @@ class CacheSession:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None or isinstance(error, ContentError | VerificationError):
+            # What went on to the end was kept as a blob; this is what must not be gone on with.
+            for part in self._partials.values():
+                part.drop()
         self._stack.close()
 
     @property
@@ -126,24 +133,51 @@ class CacheSession:
             hint="run it once without --offline; a pinned address is then there as long as the cache is",
         )
 
-    def download_file(self, name: str) -> DownloadFile:
-        """Make a file for a download, open as long as the session lasts: in the cache while that works, else spare."""
+    def download_file(self, name: str, identity: str | None = None) -> DownloadFile:
+        """Make a file for a download, open as long as the session lasts: in the cache while that works, else spare.
+
+        With an ``identity`` it has what an earlier run brought of the same, and stays if this one ends early.
+        """
         spare = partial(self._spare, name)
+        part = None if identity is None else self._partial(identity)
+        if part is not None:
+            file = DownloadFile(spare, failed=self._trouble.report, part=part)
+            self._stack.callback(file.close)
+            return file
         file = DownloadFile(spare, self._fresh_path, self._trouble.report) if self._writable else DownloadFile(spare)
         self._stack.callback(file.close)
         with suppress(OSError):  # so that nobody prunes it when it is a blob, and is being unpacked
             try_lock(file.descriptor, shared=True)
         return file
 
+    def _partial(self, identity: str) -> Partial | None:
+        found: Partial | None = None
+        if self._writable and self._home is not None:
+            with self._tolerated():
+                found = open_partial(self._home.root, identity)
+        if found is not None:
+            self._partials[found.path] = found
+        return found
+
     def keep(self, archive: Archive, digest: Digest) -> Archive:
         """Make a downloaded file a blob of the cache; its writer has hashed it."""
-        if self._blobs is None or archive.path.parent != self._ingest:
+        part = self._partials.get(archive.path)
+        if self._blobs is None or (part is None and archive.path.parent != self._ingest):
             return archive
+        if part is not None and not part.is_still_there():
+            return archive  # somebody removed the cache, and perhaps began the same anew
         try:
-            return replace(archive, path=self._blobs.keep(archive.path, digest))
+            kept = replace(archive, path=self._blobs.keep(archive.path, digest))
         except OSError as error:
             self._trouble.report(error)
             return archive
+        if part is not None:
+            del self._partials[part.path]
+            part.forget_note()
+            if archive.descriptor is not None:
+                with suppress(OSError):  # whoever finds the blob shares its lock
+                    try_lock(archive.descriptor, shared=True)
+        return kept
 
     def keep_bytes(self, content: bytes, digest: Digest) -> None:
         if self._writable and self._blobs is not None:

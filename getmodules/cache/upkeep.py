@@ -17,6 +17,7 @@ from pathlib import Path
 from getmodules.cache.blobs import Blobs
 from getmodules.cache.location import CacheLocation, listing, private_folder
 from getmodules.cache.locks import attempt
+from getmodules.cache.partials import FOLDER, SUMS, lone_sums, partials
 from getmodules.cache.records import Records
 from getmodules.errors import InstallError
 from getmodules.files import opening as openflags
@@ -36,6 +37,8 @@ class CacheInfo:
     workshops: int
     records: int
     bytes: int
+    #: Downloads that ended early, and can be gone on with.
+    partials: int = 0
 
 
 @valueclass
@@ -68,14 +71,15 @@ class _Part:
 
 def info(cache: CacheLocation) -> CacheInfo:
     blobs, workshops = list(_blobs(cache)), list(_workshops(cache))
-    records = list(_records(cache))
+    records, begun = list(_records(cache)), list(_partials(cache))
     return CacheInfo(
         path=cache.root,
         writable=cache.writable,
         blobs=len(blobs),
         workshops=len(workshops),
         records=len(records),
-        bytes=sum(part.size for part in (*blobs, *workshops, *records)),
+        bytes=sum(part.size for part in (*blobs, *workshops, *records, *begun)),
+        partials=sum(part.counts for part in begun),
     )
 
 
@@ -108,7 +112,9 @@ def clean(cache: CacheLocation) -> Pruned:
 
 def _remove_all(cache: CacheLocation, condition: Callable[[_Part, int], bool]) -> Pruned:
     """Remove every part for which ``condition(part, bytes_left)`` holds. One that resists stops no other."""
-    parts = sorted((*_blobs(cache), *_workshops(cache), *_records(cache)), key=lambda part: part.used)
+    parts = sorted(
+        (*_blobs(cache), *_workshops(cache), *_records(cache), *_partials(cache)), key=lambda part: part.used
+    )
     total = sum(part.size for part in parts)
     removed = freed = 0
     resisting: list[OSError] = []
@@ -154,6 +160,11 @@ def _records(cache: CacheLocation) -> Iterator[_Part]:
     return _files(Records(cache.root, _nowhere).files(), counts=False)
 
 
+def _partials(cache: CacheLocation) -> Iterator[_Part]:
+    yield from _files(partials(cache.root), counts=True)
+    yield from _files(lone_sums(cache.root), counts=False)
+
+
 def _files(paths: Iterable[Path], *, counts: bool) -> Iterator[_Part]:
     for path in paths:
         status = status_of(path)
@@ -194,6 +205,9 @@ def _remove_file(path: Path) -> bool:
             return False
         try:
             os.unlink(path)
+            if path.parent.name == FOLDER:
+                with suppress(FileNotFoundError):
+                    os.unlink(f"{path}{SUMS}")
         finally:
             os.close(descriptor)
     except FileNotFoundError:

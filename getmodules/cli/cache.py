@@ -29,7 +29,7 @@ others run.
 
 with --json:
   info             path (null: there is no cache), writable, blobs, workshops,
-                   records, bytes
+                   records, bytes, partials
   verify           blobs, bytes, damaged
   prune, clean     removed, freed, bytes
 
@@ -100,7 +100,8 @@ def _info(home: CacheLocation | None, console: Console) -> int:
 
     if home is None:
         fields: dict[str, object] = {"path": None, "writable": False}
-        console.result("there is no cache", {**fields, "blobs": 0, "workshops": 0, "records": 0, "bytes": 0})
+        numbers = {"blobs": 0, "workshops": 0, "records": 0, "bytes": 0, "partials": 0}
+        console.result("there is no cache", {**fields, **numbers})
         return 0
     found = info(home)
     path = os.fspath(found.path)
@@ -108,7 +109,10 @@ def _info(home: CacheLocation | None, console: Console) -> int:
         f"{harmless(path)}{'' if found.writable else ' (cannot be written to)'}\n"
         f"{found.blobs:,} packages, {found.workshops:,} repositories, {found.records:,} records; {found.bytes:,} bytes"
     )
+    if found.partials:
+        text += f"\n{found.partials:,} download{'s' if found.partials > 1 else ''} that ended early"
     numbers = {"blobs": found.blobs, "workshops": found.workshops, "records": found.records, "bytes": found.bytes}
+    numbers["partials"] = found.partials
     console.result(text, {"path": path, "writable": found.writable, **numbers})
     return 0
 

@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from getmodules.getters.oci.results import Pushed
 
 _EPILOG = """\
-In a git work tree only what git tracks is published, as it is in the work tree;
-.getmodulesignore takes away from that. What is printed is the pinned address,
-which brings exactly this package.
+In a git work tree only what git tracks is published, as it is in the work tree.
+Elsewhere it is everything but .terraform/, *.tfstate*, .env* and files that
+begin with a private key. .getmodulesignore takes away from that, and !PATTERN
+in it says that a file is meant. What is printed is the pinned address, which
+brings exactly this package; with --dry-run or -v stderr lists the files.
 
 with --json: {"address", "pinned", "id", "digests", "annotations", "files",
-"size", "sent", "dry_run"}, where sent is the number of bytes that were uploaded
+"size", "sent", "dry_run", "contents"}, where sent is the number of bytes that
+were uploaded and contents are the paths of the files
 
 examples:
   getmodules push modules/vpc "oci://ghcr.io/acme/vpc?tag=1.2.0"
@@ -67,6 +70,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
             force=options.force,
             progress=shown,
         )
+    if (pushed.dry_run or console.verbose) and not (console.quiet or console.json):
+        console.message(_listing(pushed))
     if pushed.dry_run and not console.quiet:
         console.labelled("note", "a dry run: nothing was published")
     console.result(harmless(pushed.pinned), _as_json(pushed))
@@ -85,6 +90,12 @@ def _annotations(words: list[str]) -> dict[str, str]:
     return found
 
 
+def _listing(pushed: Pushed) -> str:
+    count = "1 file" if pushed.files == 1 else f"{pushed.files:,} files"
+    lines = (f"  {harmless(path)}" for path in pushed.contents)
+    return "\n".join((f"in the package: {count}, {pushed.size:,} bytes as a zip", *lines))
+
+
 def _as_json(pushed: Pushed) -> dict[str, object]:
     return {
         "address": pushed.address,
@@ -96,4 +107,5 @@ def _as_json(pushed: Pushed) -> dict[str, object]:
         "size": pushed.size,
         "sent": pushed.sent,
         "dry_run": pushed.dry_run,
+        "contents": list(pushed.contents),
     }

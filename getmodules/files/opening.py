@@ -27,6 +27,8 @@ READ_NO_LINK: Final[int] = READ | NOFOLLOW
 NEW: Final[int] = os.O_CREAT | os.O_EXCL | NOFOLLOW | _BINARY
 #: A file that is there to be locked.
 LOCK: Final[int] = os.O_RDWR | os.O_CREAT | NOFOLLOW
+#: A file that is there to be locked, and to be gone on with.
+RESUMED: Final[int] = LOCK | _BINARY
 DIRECTORY: Final[int] = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 
 

@@ -29,6 +29,8 @@ _ALL_OF_IT = sys.maxsize
 _log = logging.getLogger("getmodules")
 
 
+#: What servers answer that do not like a ``Range``, for :data:`Send` to let through where there is one.
+RANGE_REFUSED = frozenset({400, 416, 501})
 #: Sends the request with these additional headers, again up to so many times (``None``: as the settings say), and
 #: returns its answer.
 Send = Callable[[Mapping[str, str], int | None], HttpAnswer]
@@ -81,6 +83,32 @@ class Download:
                 # be waited for so often squared.
                 pieces = self._rest(tries - attempt)
 
+    def rest(self, start: int) -> Download | None:
+        """Return the download of what comes after ``start`` bytes, which are here already.
+
+        ``None`` where the server does not send that part, or has another body by now: then this one is whole.
+        """
+        headers = {"Range": f"bytes={start}-"}
+        if self._validator is not None:
+            headers["If-Range"] = self._validator
+        answer = self._send(headers, None)
+        # What has no name that promises the same bytes is gone on with only where the consumer knows its digest.
+        immutable = self._immutable or self._validator is None
+        after = Download(self._send, self._session, self._context, immutable=immutable, first=answer)
+        after._received, after._size = start, self._size or after._whole_size(answer)
+        after._validator = self._validator or _if_range(answer)
+        after._beginning = _Beginning(0)
+        if answer.status != 206 or not after._is_the_rest(answer):
+            answer.close()
+            return None
+        self.close()
+        return after
+
+    @staticmethod
+    def _whole_size(answer: HttpAnswer) -> int | None:
+        match = _CONTENT_RANGE.fullmatch(answer.headers.get("Content-Range", "").strip())
+        return None if match is None or match[3] == "*" else int(match[3])
+
     def _get_to_know(self, answer: HttpAnswer) -> None:
         self._size, self._validator = answer.length, _if_range(answer)
         compared = _ALL_OF_IT if self._validator is None else _COMPARED_BYTES
@@ -118,7 +146,9 @@ class Download:
         self._answer = None
         self._answer = answer = self._send(headers, retries)
         if headers and answer.status == 206:
-            self._check_range(answer)
+            if not self._is_the_rest(answer):
+                answer.close()
+                raise NetworkError("the server resumed with another part of the body than the one it was asked for")
             yield from answer.pieces()
         elif answer.status == 200:
             if not self._received:
@@ -128,15 +158,13 @@ class Download:
             answer.close()
             raise NetworkError(f"the server answered {answer.status} when it was asked for a body", retryable=False)
 
-    def _check_range(self, answer: HttpAnswer) -> None:
+    def _is_the_rest(self, answer: HttpAnswer) -> bool:
         said = answer.headers.get("Content-Range", "")
         match = _CONTENT_RANGE.fullmatch(said.strip())
         first, last = (int(match[1]), int(match[2])) if match else (-1, -1)
         total = match[3] if match else "*"
         complete = self._size is None or (last == self._size - 1 and total in ("*", str(self._size)))
-        if first != self._received or not complete or (total != "*" and last != int(total) - 1):
-            answer.close()
-            raise NetworkError("the server resumed with another part of the body than the one it was asked for")
+        return first == self._received and complete and (total == "*" or last == int(total) - 1)
 
     def _after_prefix(self, answer: HttpAnswer) -> Iterator[bytes]:
         """Yield the rest of a body that was sent again as a whole: its beginning must be what came before."""

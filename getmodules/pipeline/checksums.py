@@ -21,6 +21,7 @@ from getmodules.util.values import replace
 CHECKSUM_FILE_BYTES = MIB
 #: Two characters before the name, or one as some tools of BSD write it; coreutils read both.
 _GNU = re.compile(r"\\?(?P<hex>[0-9A-Fa-f]{32,128})[ \t][ *]?(?P<name>.+)")
+_BARE = re.compile(r"[0-9A-Fa-f]{32,128}")
 _BSD = re.compile(r"(?P<algorithm>[A-Za-z0-9-]+) ?\((?P<name>.+)\) ?= ?(?P<hex>[0-9A-Fa-f]{32,128})")
 
 
@@ -28,6 +29,9 @@ def checksum_for(text: str, file_name: str) -> Digest:
     """Return the strongest checksum that ``text`` has for ``file_name``. Errors say "it"."""
     found: dict[str, set[str]] = {}
     text = text.removeprefix("\ufeff")  # a mark that editors of Windows put before a text
+    bare = _bare_digest(text)
+    if bare is not None:
+        return bare
     for line in text.splitlines():
         digest = _digest(line.strip(), file_name)
         if digest is not None:
@@ -47,8 +51,16 @@ def checksum_for(text: str, file_name: str) -> Digest:
         )
     raise VerificationError(
         f"it has no checksum for {printable(file_name)!r}",
-        hint="lines are written 'HEX  NAME' (GNU) or 'SHA256 (NAME) = HEX' (BSD); the name must be the archive's",
+        hint="lines are written 'HEX  NAME' (GNU) or 'SHA256 (NAME) = HEX' (BSD), and the name must be the archive's; "
+        "or the file is one HEX, and nothing else",
     )
+
+
+def _bare_digest(text: str) -> Digest | None:
+    """Return the digest that is all of the text: a file that belongs to one archive, such as ``vpc.zip.sha256``."""
+    found = text.strip()
+    algorithm = BY_LENGTH.get(len(found))
+    return None if algorithm is None or not _BARE.fullmatch(found) else Digest(algorithm, found.lower())
 
 
 def _digest(line: str, file_name: str) -> Digest | None:

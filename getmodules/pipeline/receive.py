@@ -25,6 +25,7 @@ from getmodules.errors import (
     UnsupportedContentError,
     VerificationError,
 )
+from getmodules.files.download_file import DownloadFile
 from getmodules.files.os_errors import name_full_disk, translated
 from getmodules.pipeline import gates
 from getmodules.pipeline.checksums import expected_checksum, servers_checksums
@@ -39,6 +40,9 @@ from getmodules.plugins.loader import Plugin, attributed
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
 from getmodules.util.values import field, replace, valueclass
+
+#: A download of at least so many bytes stays where a run ends early.
+RESUMED_BYTES = 1 << 20
 
 
 def _no_advice() -> str | None:
@@ -195,7 +199,7 @@ def _spooled(
             archive = _cached(blob, algorithms, run)  # by now, perhaps
         if archive is None:
             run.context.phase(Phase.VERIFYING if location.is_local else Phase.DOWNLOADING, blob.size)
-            archive = _downloaded(blob, name, algorithms, run, spent)
+            archive = _downloaded(blob, name, algorithms, _identity(blob, demands, location), run, spent)
         yield archive
 
 
@@ -207,17 +211,56 @@ def _cached(blob: Blob, algorithms: set[str], run: Run) -> Archive | None:
     return None
 
 
-def _downloaded(blob: Blob, name: str, algorithms: set[str], run: Run, spent: int) -> Archive:
+def _downloaded(blob: Blob, name: str, algorithms: set[str], identity: str | None, run: Run, spent: int) -> Archive:
     with translated("cannot store the download"):
-        into = run.cache.download_file(name)
+        into = run.cache.download_file(name, identity)
     try:
-        return spool(blob, into, algorithms, run.context, spent=spent)
+        return spool(_continued(blob, into, run), into, algorithms, run.context, spent=spent)
     except InstallError as error:
         raise name_full_disk(error, into.path.parent) from error.__cause__  # it may have moved since it was made
     except OfflineError as error:
         if not blob.digests:
             raise
         raise run.cache.missing(str(blob.digests[0])) from error
+
+
+def _identity(blob: Blob, demands: tuple[Demand, ...], location: Location) -> str | None:
+    """Return what says that another run's beginning of this download is of the same bytes; None where nothing does.
+
+    That is a digest, or the server's promise: a strong entity tag. Small blobs are fetched again sooner.
+    """
+    if blob.rest is None or blob.size is None or blob.size < RESUMED_BYTES:
+        return None
+    digests = sorted(
+        demand.value
+        for demand in demands
+        if demand.gate is Gate.BYTES and not Digest.parse(demand.value, weak=True).is_weak
+    )
+    if digests:
+        return digests[-1]
+    tag = blob.validator.get("ETag", "")
+    return f"{location.package}\0{tag}\0{blob.size}" if tag.startswith('"') else None
+
+
+def _continued(blob: Blob, into: DownloadFile, run: Run) -> Blob:
+    """Return the part of the blob that ``into`` lacks; where only the whole can be had, start over with that."""
+    assert blob.size is not None or not into.size
+    if not into.size:
+        return blob
+    chunks: Iterable[bytes] | None = None
+    if into.size == blob.size:
+        chunks = ()
+    elif blob.rest is not None and into.size < (blob.size or 0):
+        chunks = blob.rest(into.size)
+    if chunks is None:
+        with translated("cannot store the download"):
+            into.start_over()
+        return blob
+    run.context.notice(f"{into.size:,} of {blob.size:,} bytes are here already, from a run that ended early")
+    run.context.advance(into.size)
+    rest = replace(blob, chunks=chunks)
+    run.at_end.callback(close, rest)
+    return rest
 
 
 def close(fetched: Blob | Layers | Members) -> None:

@@ -20,6 +20,8 @@ OWN_ALGORITHM = "sha256"
 _PIECE = 1 << 20
 #: What follows is hashed and stored by a second thread while this one receives.
 _INLINE_BYTES = 4 << 20
+#: What a run that is killed loses, at most, of a download that another run goes on with.
+_NOTED_BYTES = 4 << 20
 
 
 def spool(
@@ -32,26 +34,45 @@ def spool(
 ) -> Archive:
     """Return the blob as a new file, hashed with ``algorithms`` and always with sha256.
 
-    ``spent`` is what other blobs of the package took already of what a package may download.
+    What is in ``into`` already is the beginning, and the chunks of the blob come after that. ``spent`` is what other
+    blobs of the package took already of what a package may download.
     """
     hashers = {name: hashlib.new(name) for name in {OWN_ALGORITHM, *algorithms}}
-    size = 0
+    size = hashed = noted = into.size
     few: list[bytes] = []
 
     def store(chunk: bytes) -> None:
+        nonlocal hashed, noted
         for hasher in hashers.values():
             hasher.update(chunk)
+        hashed += len(chunk)
         into.write(chunk)
+        if hashed - noted >= _NOTED_BYTES:
+            note()
+
+    def note() -> None:
+        nonlocal noted
+        if hashed == into.size > noted:  # else an interrupt came in between
+            into.note(hashers[OWN_ALGORITHM].hexdigest())
+            noted = hashed
 
     worker = Worker("getmodules-spool", inline_bytes=_INLINE_BYTES)
-    with translated("cannot store the download"), worker:
-        for chunk in received(blob, context, spent=spent):
-            size += len(chunk)
-            if size > FEW_BYTES:
-                few.clear()
-            elif chunk:
-                few.append(chunk)
-            worker.give(partial(store, chunk), len(chunk))
+    with translated("cannot store the download"):
+        for piece in into.pieces() if size else ():
+            for hasher in hashers.values():
+                hasher.update(piece)
+        try:
+            with worker:
+                for chunk in received(blob, context, start=size, spent=spent):
+                    size += len(chunk)
+                    if size > FEW_BYTES:
+                        few.clear()
+                    elif chunk:
+                        few.append(chunk)
+                    worker.give(partial(store, chunk), len(chunk))
+        except BaseException:
+            note()
+            raise
     digests = {name: Digest(name, hasher.hexdigest()) for name, hasher in hashers.items()}
     content = b"".join(few) if size <= FEW_BYTES else None
     return Archive(path=into.path, size=size, digests=digests, descriptor=into.complete(), content=content)
@@ -89,12 +110,15 @@ def read_small(blob: Blob, limit: int, context: Context) -> bytes:
     return b"".join(pieces)
 
 
-def received(blob: Blob, context: Context, *, spent: int = 0) -> Iterator[bytes]:
-    """Yield the chunks of a blob; raise if they exceed the download limit or differ from the announced size."""
+def received(blob: Blob, context: Context, *, start: int = 0, spent: int = 0) -> Iterator[bytes]:
+    """Yield the chunks of a blob; raise if they exceed the download limit or differ from the announced size.
+
+    ``start`` bytes of it are here already.
+    """
     limit = context.limits.download_bytes
     if blob.size is not None and blob.size > limit - spent:
         raise context.limits.exceeded("download_bytes", f"a download of {spent + blob.size:,} bytes")
-    size = 0
+    size = start
     for chunk in blob.chunks:
         context.checkpoint()
         size += len(chunk)

@@ -49,6 +49,7 @@ def is_sound_blob(blob: Any) -> bool:
         and all(text is None or isinstance(text, str) for text in (blob.name, blob.media_type, blob.format))
         and isinstance(blob.key, str)
         and _is_sound_validator(blob.validator)
+        and (blob.rest is None or callable(blob.rest))
     )
 
 

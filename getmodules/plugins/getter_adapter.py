@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, TypeGuard
 
 from getmodules.addresses.core_arguments import CORE_ARGUMENTS
@@ -161,7 +163,13 @@ class GetterAdapter:
     def _blob(self, blob: Blob) -> Blob:
         if not is_sound_blob(blob):
             raise self.plugin.guard.violation("fetch returned a Blob with fields of wrong types")
-        return replace(blob, chunks=self.plugin.guard.chunks("fetch", blob.chunks), validator=dict(blob.validator))
+        chunks = self.plugin.guard.chunks("fetch", blob.chunks)
+        rest = None if blob.rest is None else partial(self._rest, blob.rest)
+        return replace(blob, chunks=chunks, validator=dict(blob.validator), rest=rest)
+
+    def _rest(self, rest: Callable[[int], Iterable[bytes] | None], start: int) -> Iterable[bytes] | None:
+        chunks: Iterable[bytes] | None = self.plugin.guard.call("rest", rest, start)
+        return None if chunks is None else self.plugin.guard.chunks("rest", chunks)
 
     def _layers(self, layers: Layers) -> Layers:
         blobs: tuple[Any, ...] = self.plugin.guard.collect("the blobs of Layers", layers.blobs)

@@ -136,13 +136,81 @@ def test_an_image_that_is_labelled_as_a_module(registry: Registry, tmp_path: Pat
     assert installed.digests == {"manifest": installed.id}
 
 
+def as_buildx_pushes(image: Package) -> Package:
+    """An index of the image and of what buildx says about how it was built."""
+    provenance = artifact(
+        None,
+        [("application/vnd.in-toto+json", b'{"_type": "https://in-toto.io/Statement/v0.1"}')],
+        config=("application/vnd.oci.image.config.v1+json", b'{"architecture": "unknown", "os": "unknown"}'),
+    )
+    about = {"vnd.docker.reference.digest": str(image.digest), "vnd.docker.reference.type": "attestation-manifest"}
+    index = {
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.index.v1+json",
+        "manifests": [
+            image.descriptor(platform={"architecture": "amd64", "os": "linux"}),
+            provenance.descriptor(annotations=about, platform={"architecture": "unknown", "os": "unknown"}),
+        ],
+    }
+    return Package(json.dumps(index).encode(), str(index["mediaType"]), (), (image, provenance))
+
+
+@pytest.mark.parametrize(
+    "inside", [pytest.param(image_package([FILES]), id="an-image"), pytest.param(module_package(FILES), id="a-module")]
+)
+def test_the_index_that_buildx_pushes_is_installed_and_pinned(
+    registry: Registry, tmp_path: Path, inside: Package
+) -> None:
+    index = as_buildx_pushes(inside)
+    registry.push("acme/vpc", index, "2")
+    client = Client(environ={}, network=QUICK, cache_dir=tmp_path / "cache")
+    installed = client.get(f"oci://{registry.host}/acme/vpc?tag=2", tmp_path / "dest")
+    assert set(installed_files(tmp_path / "dest")) == set(FILES)
+    assert installed.id == str(index.digest)
+    assert installed.pinned == f"oci://{registry.host}/acme/vpc?digest={index.digest}"
+    assert client.resolve(f"oci://{registry.host}/acme/vpc?tag=2").id == installed.id
+
+    registry.forget_requests()
+    offline = Client(environ={}, cache_dir=tmp_path / "cache", offline=True)
+    assert offline.get(installed.pinned, tmp_path / "again").h1 == installed.h1
+    assert not registry.requests
+
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project/getmodules.toml").write_text(
+        f'[modules.vpc]\nsource = "oci://{registry.host}/acme/vpc?tag=2"\n'
+    )
+    client.lock(tmp_path / "project/getmodules.toml")
+    assert f'id = "{index.digest}"' in (tmp_path / "project/getmodules.lock").read_text()
+
+
+def test_an_index_whose_manifest_is_another_is_refused(registry: Registry, tmp_path: Path) -> None:
+    index = as_buildx_pushes(image_package([FILES]))
+    registry.push("acme/vpc", index, "2")
+    pinned = f"oci://{registry.host}/acme/vpc?digest={index.digest}"
+    client = Client(environ={}, network=QUICK, cache_dir=tmp_path / "cache")
+    client.resolve(pinned)  # of the index: the next manifest that is asked for is the one in it
+    registry.fault("wrong-manifest")
+    with pytest.raises(GetModulesError) as caught:
+        client.get(pinned, tmp_path / "dest")
+    assert (caught.value.code, caught.value.exit_code) == ("digest-mismatch", 3)
+    assert [path.name for path in tmp_path.iterdir()] == ["cache"]
+
+
 @pytest.mark.parametrize(
     ("package", "code", "said"),
     [
         pytest.param(
             provider_package({"terraform-provider-x": "x"}), "unsupported-content", "provider", id="a provider"
         ),
-        pytest.param(index_package([module_package(FILES)]), "unsupported-content", "index", id="an index"),
+        pytest.param(
+            index_package([module_package(FILES), module_package({"other.tf": ""})]),
+            "unsupported-content",
+            "index of 2 manifests",
+            id="an index of two",
+        ),
+        pytest.param(
+            index_package([index_package([module_package(FILES)])]), "unsupported-content", "index", id="nested indexes"
+        ),
         pytest.param(helm_chart({"Chart.yaml": ""}), "unsupported-content", "Helm", id="a Helm chart"),
         pytest.param(image_package([FILES], package_type=None), "unsupported-content", "not intended", id="an image"),
         pytest.param(

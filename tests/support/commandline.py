@@ -15,6 +15,8 @@ from typing import IO, Any, NamedTuple
 
 from getmodules.cli.main import main
 from getmodules.cli.render import Console
+from getmodules.plugins import entry_points
+from getmodules.plugins.loader import GROUP
 from tests.support.waiting import PATIENCE, wait_until
 
 COMMAND = Path(sys.executable).with_name("getmodules")
@@ -59,8 +61,14 @@ def call(*argv: str | os.PathLike[str], stdin: str = "", environ: Mapping[str, s
 
 
 def environment(**more: str) -> dict[str, str]:
-    """What a child sees: nothing of this machine's settings but where programs are; and it keeps nothing."""
-    return {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "GETMODULES_CACHE_DIR": "", **more}
+    """What a child sees: nothing of this machine's settings but where programs are; and it keeps nothing.
+
+    Of other people's plugins it sees those that ``PYTHONPATH`` brings, and none that somebody installed.
+    """
+    brought = entry_points.find(GROUP, more["PYTHONPATH"].split(os.pathsep)) if "PYTHONPATH" in more else ()
+    plugins = ",".join(sorted({entry.distribution for entry in brought if entry.distribution != "getmodules"}))
+    quiet = {"LC_ALL": "C.UTF-8", "GETMODULES_CACHE_DIR": "", "GETMODULES_PLUGINS": plugins}
+    return {"PATH": os.environ["PATH"], **quiet, **more}
 
 
 def run(*argv: str | bytes | os.PathLike[str], stdin: bytes = b"", cwd: Path | None = None, **env: str) -> Result:

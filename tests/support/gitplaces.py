@@ -34,7 +34,9 @@ class Place:
     def __post_init__(self) -> None:
         for directory in (self.root, self.home, self.work, self.temporary):
             directory.mkdir(parents=True)
+        # other people's plugins, which somebody may have installed, are not for the children either
         self.environ = {"PATH": os.environ["PATH"], "HOME": str(self.home), "TMPDIR": str(self.temporary)}
+        self.environ["GETMODULES_PLUGINS"] = ""
 
     @property
     def root(self) -> Path:

@@ -102,7 +102,7 @@ class GitGetter:
             lambda: _FetchRequest(Remote.of(pin.package), WantedCommit(commit, None, _depth(pin.package))),
         )
         git = Git(context)
-        tools = Tools(git, Budget(context.limits), "submodules" not in pin.package.arguments)
+        tools = Tools(git, Budget(context.limits), pin.package.arguments.get("submodules") != "false")
         package = RepositoryPackage(remote, wanted, PathSelection.of(want.subdir for want in wants), tools)
         package.open()
         return Members(RepositoryMembers(package, tools), digests={"commit": commit, "tree": package.tree})
@@ -114,7 +114,9 @@ def _key(pinned: PackageAddress) -> tuple[str, str]:
 
 def _pinned(package: PackageAddress, remote: Remote, commit: str) -> PackageAddress:
     """Return the address that always leads to the same tree, without secrets."""
-    kept = package.arguments.only("submodules").items_typed
+    arguments = package.arguments
+    # true is what leaving it out means: one tree has one pin
+    kept = arguments.only("submodules").items_typed if arguments.get("submodules") == "false" else ()
     ref = Arguments().with_value("ref", commit).items_typed
     return replace(package, url=remote.location, arguments=Arguments((*ref, *kept)))
 
@@ -132,9 +134,9 @@ def _check_arguments(package: PackageAddress) -> None:
     if depth is not None and not _DEPTH.fullmatch(depth):
         raise AddressError(f"depth is a positive whole number, not {printable(depth)!r}")
     submodules = arguments.get("submodules")
-    if submodules not in (None, "false"):
+    if submodules not in (None, "true", "false"):
         raise AddressError(
-            f"submodules can only be false, not {printable(submodules)!r}", hint="they are on by default"
+            f"submodules is true or false, not {printable(submodules)!r}", hint="left out, they are part of the package"
         )
     sshkey = arguments.get("sshkey")
     if sshkey is not None:

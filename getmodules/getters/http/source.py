@@ -28,7 +28,7 @@ from getmodules.net.credentials import (
     sent_credential,
     variable_suffix,
 )
-from getmodules.net.download import Download, strong_validator
+from getmodules.net.download import RANGE_REFUSED, Download, strong_validator
 from getmodules.net.refusals import refused, shown_origin
 from getmodules.net.terraform_get import (
     ARGUMENT,
@@ -105,7 +105,8 @@ class WebSource:
             raise
 
     def _send(self, headers: Mapping[str, str], retries: int | None = None) -> HttpAnswer:
-        call = replace(self._call, headers=headers, retries=retries)
+        accept = self._call.accept | (RANGE_REFUSED if "Range" in headers else frozenset())
+        call = replace(self._call, headers=headers, accept=accept, retries=retries)
         answer = self._session.send(call, self._context)
         if answer.status in (401, 403):
             error = self._access.refused(call, answer)
@@ -141,6 +142,7 @@ class WebSource:
             name=unquote(basename(self._url.path)) or None,
             media_type=_media_type(answer),
             validator=_validator(answer),
+            rest=body.rest,
         )
 
     def _judge(self, answer: HttpAnswer, beginning: bytes) -> None:

@@ -37,6 +37,10 @@ MODULE_TYPE = "application/vnd.opentofu.modulepkg"
 PROVIDER_TYPES = ("application/vnd.opentofu.provider", "application/vnd.opentofu.provider-target")
 PACKAGE_LABEL = "org.opentofu.package-type"
 MODULE_LABELS = ("module", "modules")
+PROVIDER_LABELS = ("provider", "providers")
+#: The annotation by which docker buildx says what in an index is no image but about one.
+REFERENCE_TYPE = "vnd.docker.reference.type"
+ATTESTATION = "attestation-manifest"
 HELM_CONFIG = "application/vnd.cncf.helm.config.v1+json"
 IMAGE_CONFIGS = ("application/vnd.oci.image.config.v1+json", "application/vnd.docker.container.image.v1+json")
 CONFIG_BYTES = MANIFEST_BYTES
@@ -93,14 +97,37 @@ def parse(manifest: RawManifest) -> dict[str, Any]:
     return document
 
 
+def listed_manifest(manifest: RawManifest) -> Descriptor | None:
+    """Return the one entry of an index that is no attestation; ``None`` where ``manifest`` is no index."""
+    document = parse(manifest)
+    if not _is_index(manifest, document):
+        return None
+    if document.get("artifactType") in PROVIDER_TYPES:
+        raise _provider()
+    listed = [entry for entry in index_entries(manifest) if entry.annotations.get(REFERENCE_TYPE) != ATTESTATION]
+    if len(listed) != 1:
+        raise UnsupportedContentError(
+            f"this is an index of {len(listed):,} manifests; a module package is one, the same on all platforms",
+            hint="name the digest of the one that you want (see getmodules inspect), or build it for one platform",
+        )
+    return listed[0]
+
+
+def _is_index(manifest: RawManifest, document: dict[str, Any]) -> bool:
+    return manifest.media_type in (OCI_INDEX, DOCKER_LIST) or "manifests" in document
+
+
 def judge(manifest: RawManifest, formats: Mapping[str, str]) -> ModulePackage | ImagePackage:
     """Return the module in ``manifest``. ``formats`` are unpackers by media type of layer, preferred ones first."""
     document = parse(manifest)
-    if manifest.media_type in (OCI_INDEX, DOCKER_LIST) or "manifests" in document:
-        raise _index(document)
+    if _is_index(manifest, document):
+        raise UnsupportedContentError(
+            "this is an index within an index, where a manifest should be",
+            hint="name the digest of the manifest itself",
+        )
     try:
         artifact_type = optional(document, "artifactType", string, "the manifest")
-        config = descriptor(required(document, "config", mapping, "the manifest"), "the manifest's config")
+        about_config = optional(document, "config", mapping, "the manifest")
         layers = tuple(
             descriptor(layer, f"the manifest's layer {number}")
             for number, layer in enumerate(required(document, "layers", array_of(mapping), "the manifest"), start=1)
@@ -112,11 +139,15 @@ def judge(manifest: RawManifest, formats: Mapping[str, str]) -> ModulePackage | 
     if artifact_type == MODULE_TYPE:
         if "mediaType" not in document:
             raise CorruptArchiveError("the manifest of a module package names its own mediaType, and this one does not")
-        return _module(layers, formats)
-    is_image = artifact_type is None and config.media_type in IMAGE_CONFIGS
-    if is_image and layers and all(layer.media_type in IMAGE_LAYERS for layer in layers):
+        return _module(layers, formats)  # whatever its config is: nobody reads it, OpenTofu neither
+    try:
+        config = None if about_config is None else descriptor(about_config, "the manifest's config")
+    except StrictJsonError as error:
+        raise broken(error) from None
+    is_image = artifact_type is None and config is not None and config.media_type in IMAGE_CONFIGS
+    if config is not None and is_image and layers and all(layer.media_type in IMAGE_LAYERS for layer in layers):
         return ImagePackage(config=config, layers=tuple((each, IMAGE_LAYERS[each.media_type]) for each in layers))
-    raise _something_else(artifact_type, config, layers)
+    raise _something_else(artifact_type, "" if config is None else config.media_type, layers)
 
 
 def _module(layers: tuple[Descriptor, ...], formats: Mapping[str, str]) -> ModulePackage:
@@ -148,6 +179,12 @@ def check_image_label(config: bytes) -> None:
         raise UnsupportedContentError(
             f"this is a container image that is not intended for OpenTofu: it has no label {PACKAGE_LABEL}",
             hint="a module package is published with getmodules push",
+        )
+    if label in PROVIDER_LABELS:
+        raise UnsupportedContentError(
+            "this is an image with a provider, not a module",
+            hint=f"OpenTofu takes providers as artifacts of the type {PROVIDER_TYPES[0]}: published as one, tofu init "
+            "installs it from an oci_mirror",
         )
     if label not in MODULE_LABELS:
         raise UnsupportedContentError(
@@ -214,30 +251,23 @@ def broken(error: StrictJsonError) -> CorruptArchiveError:
     return CorruptArchiveError(str(error), hint="what was published is broken, or something on the way changed it")
 
 
-def _index(document: dict[str, Any]) -> ContentError:
-    if document.get("artifactType") in PROVIDER_TYPES:
-        return _provider()
-    return UnsupportedContentError(
-        "this is an index of several manifests; module packages are the same on all platforms, so they have none",
-        hint="name the digest of the manifest that you want, or publish the module without an index",
-    )
-
-
 def _provider() -> ContentError:
     return UnsupportedContentError(
-        "this is a provider package, not a module", hint="providers are installed by tofu init, from a mirror"
+        "this is a provider package of OpenTofu, not a module",
+        hint="tofu init installs it, where required_providers names the provider and an oci_mirror in the CLI "
+        "configuration (provider_installation) leads here",
     )
 
 
-def _something_else(artifact_type: str | None, config: Descriptor, layers: tuple[Descriptor, ...]) -> ContentError:
+def _something_else(artifact_type: str | None, config_type: str, layers: tuple[Descriptor, ...]) -> ContentError:
     if artifact_type in PROVIDER_TYPES:
         return _provider()
     publish = "a module package is published with getmodules push, or oras push --artifact-type " + MODULE_TYPE
-    if config.media_type == HELM_CONFIG:
+    if config_type == HELM_CONFIG:
         return UnsupportedContentError("this is a Helm chart, not a module", hint="helm pull gets it")
-    if artifact_type is None and config.media_type in IMAGE_CONFIGS:
+    if artifact_type is None and config_type in IMAGE_CONFIGS:
         return UnsupportedContentError("this is a container image, not a module", hint=publish)
-    what = artifact_type or config.media_type
+    what = artifact_type or config_type or "(none)"
     message = f"this is an artifact of the type {printable(what)}, not a module ({MODULE_TYPE})"
     if artifact_type is None and any(layer.media_type == "archive/zip" for layer in layers):
         message = "there is a zip here, but its manifest does not say artifactType " + MODULE_TYPE

@@ -42,7 +42,7 @@ from getmodules.getters.oci.repository import (
 )
 from getmodules.getters.oci.upload import Upload, check_stored
 from getmodules.net.address_check import address_check_for
-from getmodules.net.download import Download
+from getmodules.net.download import RANGE_REFUSED, Download
 from getmodules.net.route import sent_by
 from getmodules.net.session import checked_target, failed
 from getmodules.util.digest import Digest
@@ -188,10 +188,19 @@ class RegistryClient(Registry):  # type: ignore[misc]
         return RawManifest(media_type=media_type, body=answer.read(MANIFEST_BYTES))
 
     def blob(self, descriptor: Descriptor, context: Context) -> Iterable[bytes]:
+        return self._download(descriptor, context)
+
+    def rest_of_blob(self, descriptor: Descriptor, start: int, context: Context) -> Iterable[bytes] | None:
+        return self._download(descriptor, context).rest(start)
+
+    def _download(self, descriptor: Descriptor, context: Context) -> Download:
         url = self._url(self._location.get_blob_url(str(descriptor.digest)))
 
         def send(headers: Mapping[str, str], retries: int | None) -> HttpAnswer:
-            return self.do_request(url, "GET", headers=headers, stream=True, context=context, retries=retries)
+            accept = RANGE_REFUSED if "Range" in headers else frozenset[int]()
+            return self.do_request(
+                url, "GET", headers=headers, stream=True, context=context, accept=accept, retries=retries
+            )
 
         return Download(send, self._session, context, immutable=True)
 

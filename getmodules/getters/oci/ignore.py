@@ -56,12 +56,16 @@ class Ignore:
 
     def leaves_out(self, path: str, *, directory: bool) -> bool:
         """Return whether the rules leave out ``path`` itself; its parents are not looked at."""
+        return self.decides(path, directory=directory) is True
+
+    def decides(self, path: str, *, directory: bool) -> bool | None:
+        """Return whether the rules leave ``path`` out, or, ``False``, take it in; ``None`` where none is about it."""
         raw = path.encode("utf-8", "surrogateescape")
         name = raw.rpartition(b"/")[2]
         for rule in reversed(self._rules):
             if (directory or not rule.directories_only) and rule.matches.fullmatch(name if rule.by_name else raw):
                 return not rule.negative
-        return False
+        return None
 
     def leaves_out_below(self, path: str) -> bool:
         """Return whether a file is left out, by itself or with one of its parent directories."""

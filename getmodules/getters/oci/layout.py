@@ -84,6 +84,9 @@ class Layout:
         with self._open_blob(descriptor, context) as part:
             yield from part.pieces()
 
+    def rest_of_blob(self, descriptor: Descriptor, start: int, context: Context) -> None:
+        return None  # it lies on this machine
+
     def tags(self, context: Context, *, pages: int | None = None) -> Iterator[str]:
         return self._index(context).tags()
 

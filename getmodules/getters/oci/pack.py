@@ -37,12 +37,12 @@ _HASH_PIECE = 1 << 20
 
 @valueclass(kw_only=False)
 class Packed:
-    """A finished zip."""
+    """A finished zip; ``names`` are those of its files, in their order."""
 
     path: Path
     size: int
     digest: Digest
-    files: int
+    names: tuple[str, ...]
 
 
 def pack(members: Iterable[Member], target: Path, context: Context) -> Packed:
@@ -66,7 +66,7 @@ def pack(members: Iterable[Member], target: Path, context: Context) -> Packed:
         size = file.tell()
     if size > context.limits.download_bytes:
         raise context.limits.exceeded("download_bytes", f"the package of {size:,} bytes")
-    return Packed(target, size, _digest(target, context), len(files))
+    return Packed(target, size, _digest(target, context), tuple(name for name, _ in files))
 
 
 # ------------------------------------------------------------------------------------------------ the files

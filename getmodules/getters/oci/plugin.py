@@ -22,9 +22,10 @@ from getmodules.util.values import replace
 
 if TYPE_CHECKING:
     from getmodules.getters.oci.artifact import ImagePackage
-    from getmodules.getters.oci.repository import Descriptor, Repository, RepositoryFactory
+    from getmodules.getters.oci.repository import Descriptor, RawManifest, Repository, RepositoryFactory
 
     _Read = Callable[[Descriptor], Iterable[bytes]]
+    _Rest = Callable[[int], Iterable[bytes] | None]
 
 
 class _Packages:
@@ -59,22 +60,40 @@ class _Packages:
         )
 
     def fetch(self, pin: Pin, wants: tuple[Want, ...], context: Context) -> Blob | Layers:
-        from getmodules.getters.oci.artifact import ModulePackage, judge
+        from getmodules.getters.oci.artifact import ModulePackage, judge, listed_manifest
         from getmodules.getters.oci.repository import proven_manifest
 
-        found = judge(proven_manifest(pin), context.layer_formats)
+        manifest = proven_manifest(pin)
+        entry = listed_manifest(manifest)
+        if entry is not None:
+            manifest = self._listed(pin.package, entry, context)
+        found = judge(manifest, context.layer_formats)
         read = partial(self._read, pin.package, context)
         if isinstance(found, ModulePackage):
-            return _blob(read, found.layer, found.format)
-        return self._image(read, found, context)
+            return _blob(read, found.layer, found.format, self._rest_of(pin.package, found.layer, context))
+        return self._image(pin.package, read, found, context)
 
-    def _image(self, read: _Read, image: ImagePackage, context: Context) -> Layers:
+    def _listed(self, package: PackageAddress, entry: Descriptor, context: Context) -> RawManifest:
+        """Return the manifest that an index names, verified; it is kept by its digest, as a config is."""
+        from getmodules.getters.oci.repository import MANIFEST_BYTES, RawManifest, read_small_blob
+
+        def read(descriptor: Descriptor) -> Iterable[bytes]:
+            return (self.repository(package, context).manifest(str(descriptor.digest), context).body,)
+
+        body = read_small_blob(read, entry, "manifest", MANIFEST_BYTES, context)
+        return RawManifest(media_type=entry.media_type, body=body)
+
+    def _image(self, package: PackageAddress, read: _Read, image: ImagePackage, context: Context) -> Layers:
         from getmodules.getters.oci.artifact import CONFIG_BYTES, check_image_label
-        from getmodules.getters.oci.repository import read_blob
+        from getmodules.getters.oci.repository import read_small_blob
 
-        config = read_blob(read, image.config, CONFIG_BYTES, context)
+        config = read_small_blob(read, image.config, "config", CONFIG_BYTES, context)
         check_image_label(config)
-        return Layers(blobs=tuple(_blob(read, layer, name) for layer, name in image.layers))
+        blobs = (_blob(read, layer, name, self._rest_of(package, layer, context)) for layer, name in image.layers)
+        return Layers(blobs=tuple(blobs))
+
+    def _rest_of(self, package: PackageAddress, layer: Descriptor, context: Context) -> _Rest:
+        return lambda start: self.repository(package, context).rest_of_blob(layer, start, context)
 
     def _read(self, package: PackageAddress, context: Context, blob: Descriptor) -> Iterator[bytes]:
         """Yield the bytes. The request is sent when the first piece is read, so none is sent for what the cache has."""
@@ -95,13 +114,14 @@ class _Packages:
         return f"{url.host}:{url.port}" if url.port else url.host, url.path.removeprefix("/")
 
 
-def _blob(read: _Read, layer: Descriptor, format_name: str) -> Blob:
+def _blob(read: _Read, layer: Descriptor, format_name: str, rest: _Rest) -> Blob:
     return Blob(
         chunks=read(layer),
         size=layer.size,
         digests=(layer.digest,),
         format=format_name,
         key="layer",
+        rest=rest,
     )
 
 

@@ -91,10 +91,11 @@ def push(
         id=str(digest),
         digests={"manifest": str(digest), "layer": str(packed.digest)},
         annotations=dict(sorted(merged.items())),
-        files=packed.files,
+        files=len(packed.names),
         size=packed.size,
         sent=sent,
         dry_run=dry_run,
+        contents=packed.names,
     )
 
 

@@ -61,6 +61,9 @@ class Repository(Protocol):
     def blob(self, descriptor: Descriptor, context: Context) -> Iterable[bytes]:
         """Return the blob's bytes, resumed where the connection breaks; the consumer closes them."""
 
+    def rest_of_blob(self, descriptor: Descriptor, start: int, context: Context) -> Iterable[bytes] | None:
+        """Return the blob's bytes from ``start`` on; ``None`` where only all of them can be had."""
+
     def tags(self, context: Context, *, pages: int | None = None) -> Iterator[str]:
         """Return all tags, in the repository's order, or those of the first ``pages`` of its list."""
 
@@ -130,19 +133,19 @@ def occupied(tag: str, digest: Digest) -> DestinationExistsError:
     )
 
 
-def read_blob(
-    read: Callable[[Descriptor], Iterable[bytes]], descriptor: Descriptor, limit: int, context: Context
+def read_small_blob(
+    read: Callable[[Descriptor], Iterable[bytes]], descriptor: Descriptor, what: str, limit: int, context: Context
 ) -> bytes:
-    """Return a small blob (a config), verified."""
+    """Return a small blob (a config, or a manifest of an index), verified."""
     if descriptor.size > limit:
         raise LimitExceededError(
-            f"a config of {descriptor.size:,} bytes; at most {limit:,} make sense",
+            f"a {what} of {descriptor.size:,} bytes; at most {limit:,} make sense",
             part="metadata",
             hint="this bound is fixed",
         )
     body = context.kept(descriptor.digest, lambda: _collected(read(descriptor), descriptor.size))
     if len(body) != descriptor.size or Digest.of(body, descriptor.digest.algorithm) != descriptor.digest:
-        raise DigestMismatchError(f"the manifest names the blob {descriptor.digest}, and something else came for it")
+        raise DigestMismatchError(f"the {what} {descriptor.digest} is named, and something else came for it")
     return body
 
 

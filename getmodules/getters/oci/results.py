@@ -13,6 +13,7 @@ class Pushed:
     """A published package. ``pinned`` is its pinned address, ``sent`` the number of bytes sent for it.
 
     ``digests`` are those of ``manifest`` and ``layer``. With ``dry_run`` they are those that would be published.
+    ``contents`` are the paths of its files.
     """
 
     address: str
@@ -24,6 +25,7 @@ class Pushed:
     size: int
     sent: int
     dry_run: bool = False
+    contents: tuple[str, ...] = ()
 
 
 @valueclass

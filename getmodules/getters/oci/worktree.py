@@ -1,6 +1,7 @@
-"""The files of a directory that are published: in a git work tree the tracked ones, elsewhere all but ``.git``.
+"""The files of a directory that are published: in a git work tree the tracked ones, elsewhere all but a few.
 
-Names are from git's index, contents from the work tree. ``.getmodulesignore`` leaves out files of both.
+Those are ``.git`` and what may be secret. Names are from git's index, contents from the work tree.
+``.getmodulesignore`` leaves out files of both.
 
 git is only asked to read. It gets none of the caller's ``GIT_*`` variables: git sets them for hooks, and they name
 another repository. The repository may be from anybody, and its configuration can name commands: so no hook, monitor,
@@ -28,6 +29,8 @@ from getmodules.errors import ConfigError, FetchError, NetworkError, NotFoundErr
 from getmodules.files.local import read_file, unreadable
 from getmodules.files.opening import is_in_the_way
 from getmodules.files.private import is_private
+from getmodules.getters.oci import confidential
+from getmodules.getters.oci.confidential import Confidential
 from getmodules.getters.oci.ignore import IGNORE_FILE, Ignore
 from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
@@ -98,19 +101,38 @@ def _ignore(directory: Path) -> Ignore:
 
 
 def _everything(directory: Path, ignore: Ignore, context: Context) -> list[Member]:
+    judge = Confidential(ignore)
+    secret: list[str] = []
+
     def leave_out(path: str, is_directory: bool) -> bool:
         # The .git of a linked work tree or submodule is a file.
         is_git = is_dot_git(path.rpartition("/")[2])
-        return is_git or is_private(path, is_directory) or ignore.leaves_out(path, directory=is_directory)
+        if is_git or is_private(path, is_directory) or ignore.leaves_out(path, directory=is_directory):
+            return True
+        if judge.has_secret_name(path, directory=is_directory):
+            secret.append(f"{path}/" if is_directory else path)
+            return True
+        return False
 
     members: list[Member] = []
     for number, member in enumerate(walk(directory, leave_out), start=1):
         context.checkpoint()
         if number > context.limits.entries:
             raise context.limits.exceeded("entries", "the files and directories to publish")
-        if member.kind is not Kind.DIRECTORY:
+        if judge.holds_private_key(member):
+            secret.append(member.name)
+        elif member.kind is not Kind.DIRECTORY:
             members.append(member)
+    if secret:
+        context.notice(confidential.left_out(sorted(secret)))
+    _mention([member.name for member in members if judge.is_doubtful(member.name)], context)
     return members
+
+
+def _mention(names: list[str], context: Context) -> None:
+    """Name files that are published, and perhaps should not be."""
+    if names:
+        context.notice(confidential.published(sorted(names)))
 
 
 def _tracked(directory: Path, git: WorktreeGit, ignore: Ignore, context: Context) -> list[Member]:
@@ -125,6 +147,8 @@ def _tracked(directory: Path, git: WorktreeGit, ignore: Ignore, context: Context
                 hint=f"publish it on its own, or leave it out with a line in {IGNORE_FILE}",
             )
         members.append(_member(directory, name))
+    judge = Confidential(ignore)
+    _mention([each.name for each in members if judge.is_doubtful(each.name) or judge.is_secret_below(each)], context)
     return members
 
 

@@ -29,7 +29,8 @@ def test_info(root: Path) -> None:
     assert (result.code, result.err) == (0, "")
     assert result.out == f"{root}\n2 packages, 0 repositories, 0 records; 2,000 bytes\n"
     assert cache(root, "info", "--json").object == {
-        "path": str(root), "writable": True, "blobs": 2, "workshops": 0, "records": 0, "bytes": 2000
+        "path": str(root), "writable": True, "blobs": 2, "workshops": 0, "records": 0, "bytes": 2000,
+        "partials": 0,
     }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commandline import call
+from tests.support.snapshots import write_tree
 
 ADDRESS = "oci-layout::./registry?tag=1.0.0"
 
@@ -24,7 +25,7 @@ def test_what_json_has(here: Path) -> None:
     assert (result.code, result.err) == (0, "")
     pushed = result.object
     assert list(pushed) == [
-        "address", "pinned", "id", "digests", "annotations", "files", "size", "sent", "dry_run",
+        "address", "pinned", "id", "digests", "annotations", "files", "size", "sent", "dry_run", "contents",
     ]  # fmt: skip
     assert pushed["pinned"] == f"oci-layout://{here}/registry?digest={pushed['id']}"
     assert set(pushed["digests"]) == {"manifest", "layer"}
@@ -35,10 +36,44 @@ def test_what_json_has(here: Path) -> None:
 
 def test_a_dry_run_says_the_same_and_writes_nothing(here: Path) -> None:
     tried = call("push", "tree", ADDRESS, "--dry-run")
-    assert (tried.code, tried.err) == (0, "note: a dry run: nothing was published\n")
+    assert tried.code == 0
+    assert tried.err.endswith("\nnote: a dry run: nothing was published\n")
     assert not (here / "registry").exists()
     assert call("push", "tree", ADDRESS, "--dry-run", "-q") == (0, tried.out, "")
     assert call("push", "tree", ADDRESS).out == tried.out
+
+
+LISTED = "in the package: 2 files, {size:,} bytes as a zip\n  größe.tf\n  sub/b.tf\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        pytest.param(["--dry-run"], LISTED + "note: a dry run: nothing was published\n", id="dry-run"),
+        pytest.param(["-v"], LISTED, id="verbose"),
+        pytest.param([], "", id="else-not"),
+        pytest.param(["-q", "--dry-run"], "", id="nor-quietly"),
+        pytest.param(["--json", "--dry-run"], "note: a dry run: nothing was published\n", id="nor-twice"),
+    ],
+)
+def test_what_is_in_it_is_listed(options: list[str], said: str, here: Path) -> None:
+    write_tree(here / "module", {"sub/b.tf": "b", "größe.tf": "a"})
+    shown = call("push", "module", ADDRESS, "-q", "--json", "--dry-run").object
+    assert shown["contents"] == ["größe.tf", "sub/b.tf"]
+    result = call("push", "module", ADDRESS, *options)
+    assert (result.code, result.err) == (0, said.format(size=shown["size"]))
+    assert "--json" in options or result.out.startswith("oci-layout://")
+
+
+def test_what_may_be_secret_is_left_out_with_a_notice(here: Path) -> None:
+    write_tree(here / "module", {"main.tf": "", "terraform.tfstate": "{}", ".env": "PASSWORD=x"})
+    result = call("push", "module", ADDRESS)
+    assert result.err.startswith(
+        "note: left out, since it may be secret: '.env', 'terraform.tfstate' "
+        "(!PATTERN in .getmodulesignore takes it in)\n"
+    )
+    call("get", result.out.strip(), "dest")
+    assert [path.name for path in (here / "dest").iterdir()] == ["main.tf"]
 
 
 def test_a_tag_moves_by_force_only(here: Path) -> None:

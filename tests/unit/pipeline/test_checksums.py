@@ -35,6 +35,9 @@ OTHER = "e" * 64
         pytest.param(f"# a comment\n\n{OTHER}  net.zip\n{SHA256}  vpc.zip\n", f"sha256:{SHA256}", id="among others"),
         pytest.param(f"{MD5}  vpc.zip\n{SHA512}  vpc.zip\n{SHA256}  vpc.zip\n", f"sha512:{SHA512}", id="the strongest"),
         pytest.param(f"{SHA256}  vpc.zip\n{SHA256}  a/vpc.zip\n", f"sha256:{SHA256}", id="twice the same"),
+        pytest.param(f"{SHA256}\n", f"sha256:{SHA256}", id="a bare digest"),
+        pytest.param(f"\ufeff {SHA512.upper()}\r\n\n", f"sha512:{SHA512}", id="a bare digest among blanks"),
+        pytest.param(MD5, f"md5:{MD5}", id="a bare md5"),
         pytest.param(f"{OTHER}  my vpc.zip\n{SHA256}  vpc.zip\n", f"sha256:{SHA256}", id="a name that ends like ours"),
     ],
 )
@@ -50,7 +53,10 @@ def test_a_name_may_have_blanks() -> None:
     ("text", "word"),
     [
         pytest.param("", "no checksum", id="empty"),
-        pytest.param(f"{SHA256}\n", "no checksum", id="no name"),
+        pytest.param(f"{SHA256}\n{OTHER}\n", "no checksum", id="two bare digests"),
+        pytest.param(f"{SHA256}\n# vpc.zip\n", "no checksum", id="a bare digest and more"),
+        pytest.param(SHA256[:56], "no checksum", id="a bare sha224"),
+        pytest.param("z" * 64, "no checksum", id="letters that are no digits"),
         pytest.param(f"{SHA256}  other.zip\n", "no checksum", id="another name"),
         pytest.param(f"{SHA256}  vpc.zip.sig\n", "no checksum", id="a longer name"),
         pytest.param(f"{SHA256}  VPC.zip\n", "no checksum", id="a name in capitals"),

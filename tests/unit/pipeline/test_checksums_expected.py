@@ -35,12 +35,18 @@ def test_a_checksum_file_is_looked_up_by_name(tmp_path: Path) -> None:
     assert checksum_client(text).resolve(source).id == f"sha256:{ZIP_SHA256}"
 
 
+def test_a_checksum_file_may_be_one_bare_digest(tmp_path: Path) -> None:
+    client = checksum_client(f"{ZIP_SHA256}\n".encode())
+    installed = client.get("fake://h/p.zip?checksum=file:fake://h/SUMS", tmp_path / "dest")
+    assert installed.pinned == f"fake://h/p.zip?checksum=sha256:{ZIP_SHA256}"
+
+
 @pytest.mark.parametrize(
     ("text", "more", "code"),
     [
         pytest.param(f"{OTHER_SHA256}  p.zip\n", {}, "digest-mismatch", id="another digest"),
         pytest.param(f"{ZIP_SHA256}  q.zip\n", {}, "verification", id="another name"),
-        pytest.param(f"{ZIP_SHA256}\n", {}, "verification", id="no name"),
+        pytest.param(f"{OTHER_SHA256}\n", {}, "digest-mismatch", id="another bare digest"),
         pytest.param(f"{ZIP_SHA256}  p.zip\n{OTHER_SHA256}  p.zip\n", {}, "verification", id="two that disagree"),
         pytest.param("<html>", {}, "verification", id="a web page"),
         pytest.param("\udcff", {}, "unsupported-content", id="not text"),

@@ -67,6 +67,7 @@ def test_what_is_no_ref(ref: str) -> None:
     "source",
     [
         "git::https://h/r.git?ref=v1&depth=1&submodules=false",
+        "git::https://h/r.git?submodules=true",
         f"git::ssh://git@h/r.git?sshkey={KEY}",
         "git::https://h/r.git?depth=999999999",
         "git::https://h:8443/r",
@@ -90,7 +91,8 @@ def test_an_address(source: str) -> None:
         pytest.param("git::https://h/r?depth=1e3", "depth", id="an exponent"),
         pytest.param("git::https://h/r?depth=9999999999", "depth", id="an endless depth"),
         pytest.param("git::https://h/r?depth=%D9%A3", "depth", id="a digit of another script"),
-        pytest.param("git::https://h/r?submodules=true", "submodules", id="submodules=true"),
+        pytest.param("git::https://h/r?submodules=True", "submodules", id="submodules=True"),
+        pytest.param("git::https://h/r?submodules=1", "submodules", id="submodules=1"),
         pytest.param("git::https://h/r?submodules=", "submodules", id="submodules, empty"),
         pytest.param("git::https://h/r?branch=x", "branch", id="an unknown argument"),
         pytest.param(f"git::https://h/r?sshkey={KEY}", "ssh://", id="a key for https"),
@@ -173,6 +175,12 @@ def test_submodules_are_fetched_unless_they_are_not_wanted(repository: Repositor
     with a_client(tmp_path) as client:
         client.get(f"git::file://{repository.path}", tmp_path / "with")
         client.get(f"git::file://{repository.path}?submodules=false", tmp_path / "without")
+        written = client.get(f"git::file://{repository.path}?submodules=true", tmp_path / "written-out")
+        again = client.get(str(written.pinned), tmp_path / "again")
+    assert "submodules=" not in str(written.pinned)
+    for dest in ("written-out", "again"):
+        assert (tmp_path / dest / "lib" / "lib.tf").read_bytes() == b"# lib\n"
+    assert again.h1 == written.h1
     assert (tmp_path / "with" / "lib" / "lib.tf").read_bytes() == b"# lib\n"
     assert not (tmp_path / "without" / "lib").exists()
 

@@ -19,6 +19,7 @@ from getmodules.getters.oci.artifact import (
     check_image_label,
     index_entries,
     judge,
+    listed_manifest,
     parse,
     subject,
 )
@@ -146,8 +147,12 @@ def layer(**more: Any) -> dict[str, Any]:
         pytest.param({"layers": ABSENT}, "no 'layers'", id="no layers"),
         pytest.param({"layers": {}}, "'layers' must be an array", id="layers that are an object"),
         pytest.param({"layers": ["x"]}, "must be an object", id="a layer that is text"),
-        pytest.param({"config": ABSENT}, "no 'config'", id="no config"),
-        pytest.param({"config": {**CONFIG, "size": -1}}, "config", id="a config of negative size"),
+        pytest.param({"config": []}, "'config' must be an object", id="a config that is a list"),
+        pytest.param(
+            {"artifactType": ABSENT, "config": {**CONFIG, "size": -1}},
+            "config",
+            id="an image's config of negative size",
+        ),
         pytest.param(layer(digest=ABSENT), "layer 1 has no 'digest'", id="no digest"),
         pytest.param(layer(digest="../../etc/passwd"), "no usable digest", id="a digest that is a path"),
         pytest.param(layer(digest="sha256:../x"), "no usable digest", id="a digest with a path"),
@@ -173,6 +178,24 @@ def test_a_manifest_that_is_broken(members: dict[str, Any], said: str) -> None:
 
 
 # --------------------------------------------------------------------------------------------------- modules
+
+
+MODULE = module_package({"a": ""})
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param(ABSENT, id="none"),
+        pytest.param(None, id="null"),
+        pytest.param({}, id="empty"),
+        pytest.param({**CONFIG, "size": -1}, id="of negative size"),
+        pytest.param({"mediaType": "x/y", "digest": "none"}, id="with a digest that is none"),
+    ],
+)
+def test_the_config_of_a_module_package_is_not_read(config: Any) -> None:
+    found = judge(valid(config=config), FORMATS)
+    assert isinstance(found, ModulePackage)
 
 
 def of(package: Any) -> RawManifest:
@@ -214,10 +237,11 @@ def test_the_preferred_media_type_is_taken() -> None:
             "archive/zip",
             id="a zip by another name",
         ),
-        pytest.param(of(index_package([module_package({"a": ""})])), "an index", "digest", id="an index"),
-        pytest.param(raw({"schemaVersion": 2, "manifests": []}, DOCKER_LIST), "an index", "digest", id="Docker's list"),
-        pytest.param(raw({"schemaVersion": 2, "manifests": []}), "an index", "digest", id="an index by its members"),
-        pytest.param(of(provider_package({"a": ""})), "a provider package", "tofu init", id="a provider"),
+        pytest.param(of(index_package([MODULE])), "an index within an index", "digest", id="an index in another"),
+        pytest.param(valid(artifactType=ABSENT, config=ABSENT), "does not say artifactType", "push", id="a bare zip"),
+        pytest.param(
+            valid(artifactType=ABSENT, config=ABSENT, layers=[]), "of the type (none)", "push", id="nothing at all"
+        ),
         pytest.param(
             valid(artifactType="application/vnd.opentofu.provider-target"),
             "a provider package",
@@ -284,10 +308,16 @@ def test_a_label_of_a_module(label: str) -> None:
         pytest.param(labelled(None), UnsupportedContentError, "not intended for OpenTofu", id="no labels"),
         pytest.param(labelled({"other": "x"}), UnsupportedContentError, "not intended for OpenTofu", id="other labels"),
         pytest.param(
-            labelled({"org.opentofu.package-type": "provider\x1b"}),
+            labelled({"org.opentofu.package-type": "provider"}),
             UnsupportedContentError,
-            "a provider\\x1b, not a module",
+            "an image with a provider, not a module",
             id="a provider",
+        ),
+        pytest.param(
+            labelled({"org.opentofu.package-type": "theme\x1b"}),
+            UnsupportedContentError,
+            "a theme\\x1b, not a module",
+            id="something else",
         ),
         pytest.param(labelled({"org.opentofu.package-type": 1}), CorruptArchiveError, "Labels", id="a number"),
         pytest.param(b'{"config":[]}', CorruptArchiveError, "config", id="a config that is a list"),
@@ -299,6 +329,54 @@ def test_a_label_of_something_else(config: bytes, kind: type[ContentError], said
 
 
 # ---------------------------------------------------------------------------------------- indexes, referrers
+
+
+ATTESTATION = {"vnd.docker.reference.type": "attestation-manifest", "vnd.docker.reference.digest": DIGEST}
+ENTRY = {"mediaType": OCI_MANIFEST, "digest": DIGEST, "size": 3}
+OTHER = {**ENTRY, "digest": DIGEST.replace("0a", "0b")}
+
+
+def index(*entries: dict[str, Any], media_type: str = OCI_INDEX) -> RawManifest:
+    return raw({"schemaVersion": 2, "manifests": entries}, media_type)
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        pytest.param(index(ENTRY), id="alone"),
+        pytest.param(index(ENTRY, media_type=DOCKER_LIST), id="alone in Docker's list"),
+        pytest.param(index(ENTRY, {**OTHER, "annotations": ATTESTATION}), id="as docker buildx pushes it"),
+        pytest.param(
+            index({**OTHER, "annotations": ATTESTATION}, ENTRY, {**OTHER, "annotations": ATTESTATION}), id="amid"
+        ),
+        pytest.param(index({**ENTRY, "annotations": {"vnd.docker.reference.type": "x"}}), id="with another annotation"),
+    ],
+)
+def test_the_one_manifest_of_an_index(manifest: RawManifest) -> None:
+    found = listed_manifest(manifest)
+    assert found is not None
+    assert (str(found.digest), found.size, found.media_type) == (DIGEST, 3, OCI_MANIFEST)
+
+
+def test_a_manifest_is_no_index() -> None:
+    assert listed_manifest(valid()) is None
+
+
+@pytest.mark.parametrize(
+    ("manifest", "said", "hint"),
+    [
+        pytest.param(index(), "an index of 0 manifests", "digest", id="none"),
+        pytest.param(index({**ENTRY, "annotations": ATTESTATION}), "0 manifests", "digest", id="only an attestation"),
+        pytest.param(index(ENTRY, OTHER), "an index of 2 manifests", "one platform", id="two platforms"),
+        pytest.param(raw({"schemaVersion": 2, "manifests": []}), "an index of 0", "digest", id="by its members"),
+        pytest.param(of(provider_package({"a": ""})), "a provider package of OpenTofu", "tofu init", id="a provider"),
+        pytest.param(of(provider_package({"a": ""})), "not a module", "oci_mirror", id="how OpenTofu takes it"),
+    ],
+)
+def test_an_index_that_is_no_package(manifest: RawManifest, said: str, hint: str) -> None:
+    error = refusal(UnsupportedContentError, "unsupported-content", listed_manifest, manifest)
+    assert said in error.message
+    assert hint in str(error.hint)
 
 
 def test_the_entries_of_an_index() -> None:

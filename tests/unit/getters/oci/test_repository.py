@@ -15,7 +15,7 @@ from getmodules.getters.oci.repository import (
     RawManifest,
     judged_manifest,
     occupied,
-    read_blob,
+    read_small_blob,
     referrers_tag,
 )
 from getmodules.util.digest import Digest
@@ -65,7 +65,7 @@ def judged(shelf: Any, tag: str, wanted: Digest | None) -> tuple[RawManifest, Di
 def read(shelf: Any, data: bytes, *, size: int | None = None, limit: int = 1000) -> bytes:
     descriptor = Descriptor(media_type="x/y", digest=Digest.of(data), size=len(data) if size is None else size)
     context = a_context()
-    return read_blob(lambda wanted: shelf.blob(wanted, context), descriptor, limit, context)
+    return read_small_blob(lambda wanted: shelf.blob(wanted, context), descriptor, "config", limit, context)
 
 
 def test_a_manifest_does_not_print_its_bytes() -> None:

@@ -75,6 +75,111 @@ def test_too_many_files_are_not_even_listed(tmp_path: Path) -> None:
     refusal(LimitExceededError, "limit-exceeded/entries", select, tmp_path / "d", context)
 
 
+def _key(kind: str) -> str:
+    return f"-----BEGIN {kind}-----\nMIIB\n-----END {kind}-----\n"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(".terraform/modules/modules.json", id="what-terraform-downloaded"),
+        pytest.param("example/.terraform/x", id="in-a-subdirectory"),
+        pytest.param("terraform.tfstate", id="state"),
+        pytest.param("example/x.tfstate.1670000.backup", id="its-backup"),
+        pytest.param("terraform.tfstate.d/prod/terraform.tfstate", id="states-of-workspaces"),
+        pytest.param(".env", id="environment"),
+        pytest.param(".env.local", id="local-environment"),
+        pytest.param("sub/.envrc", id="direnv"),
+    ],
+)
+def test_what_may_be_secret_by_its_name_is_left_out_unless_it_is_meant(path: str, tmp_path: Path) -> None:
+    write_tree(tmp_path / "d", {**FILES, path: "secret"})
+    context, said = context_with(tmp_path)
+    assert names(tmp_path / "d", context) == set(FILES)
+    (notice,) = said
+    assert notice.startswith("left out, since it may be secret: ")
+    assert notice.endswith(" (!PATTERN in .getmodulesignore takes it in)")
+
+    meant = "".join(f"!{part}\n" for part in path.split("/"))
+    write_tree(tmp_path / "d", {".getmodulesignore": f"{meant}!.env*\n!*.tfstate*\n!.terraform/"})
+    context, said = context_with(tmp_path)
+    assert names(tmp_path / "d", context) == {*FILES, path, ".getmodulesignore"}
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(_key("PRIVATE KEY"), id="plain"),
+        pytest.param(_key("RSA PRIVATE KEY"), id="rsa"),
+        pytest.param(_key("EC PRIVATE KEY"), id="ec"),
+        pytest.param(_key("OPENSSH PRIVATE KEY"), id="openssh"),
+        pytest.param(_key("ENCRYPTED PRIVATE KEY"), id="encrypted"),
+        pytest.param(_key("PGP PRIVATE KEY BLOCK"), id="openpgp"),
+        pytest.param(_key("EC PARAMETERS") + _key("EC PRIVATE KEY"), id="after-its-parameters"),
+        pytest.param("\ufeff\r\n" + _key("PRIVATE KEY"), id="after-a-mark-and-a-blank-line"),
+        pytest.param(_key("PRIVATE KEY") + "x" * (1 << 20), id="before-much-else"),
+    ],
+)
+def test_private_keys_are_left_out_unless_they_are_meant(text: str, tmp_path: Path) -> None:
+    write_tree(tmp_path / "d", {**FILES, "sub/harmless": text})
+    context, said = context_with(tmp_path)
+    assert names(tmp_path / "d", context) == set(FILES)
+    assert said == ["left out, since it may be secret: 'sub/harmless' (!PATTERN in .getmodulesignore takes it in)"]
+
+    write_tree(tmp_path / "d", {".getmodulesignore": "!/sub/harmless"})
+    context, said = context_with(tmp_path)
+    assert names(tmp_path / "d", context) == {*FILES, "sub/harmless", ".getmodulesignore"}
+    assert said == []
+
+
+def test_public_keys_certificates_and_locks_stay_in(tmp_path: Path) -> None:
+    files = {
+        "id_ed25519.pub": "ssh-ed25519 AAAA",
+        "ca.pem": _key("CERTIFICATE"),
+        "key.pem": _key("PUBLIC KEY"),
+        "notes.md": f"such as\n\n{_key('PRIVATE KEY')}",
+        ".terraform.lock.hcl": "",
+        "environment.tf": "",
+        "tfstate.tf": "",
+        "empty": "",
+    }
+    write_tree(tmp_path / "d", files)
+    context, said = context_with(tmp_path)
+    assert names(tmp_path / "d", context) == set(files)
+    assert said == []
+
+
+def test_logs_and_variables_are_published_and_named(tmp_path: Path) -> None:
+    files = {
+        "main.tf": "",
+        "sub/crash.log": "",
+        "crash.1.log": "",
+        "x.tfvars": "",
+        "y.auto.tfvars.json": "",
+        "a.log": "",
+    }
+    write_tree(tmp_path / "d", files)
+    context, said = context_with(tmp_path)
+    assert names(tmp_path / "d", context) == set(files)
+    (notice,) = said
+    assert notice == (
+        "in the package, and perhaps not for others: 'crash.1.log', 'sub/crash.log', 'x.tfvars', 'y.auto.tfvars.json' "
+        "(PATTERN in .getmodulesignore leaves it out, !PATTERN says that it is meant)"
+    )
+    write_tree(tmp_path / "d", {".getmodulesignore": "!*.tfvars*\ncrash.*\n.getm*"})
+    context, said = context_with(tmp_path)
+    assert names(tmp_path / "d", context) == {"main.tf", "x.tfvars", "y.auto.tfvars.json", "a.log"}
+    assert said == []
+
+
+def test_no_notice_is_endless(tmp_path: Path) -> None:
+    write_tree(tmp_path / "d", {"main.tf": "", **{f".env{number}": "" for number in range(7)}})
+    context, said = context_with(tmp_path)
+    names(tmp_path / "d", context)
+    assert "'.env4' and 2 more (" in said[0]
+
+
 @pytest.mark.parametrize(
     ("path", "kind", "code"),
     [
@@ -105,6 +210,23 @@ def test_what_the_ignore_file_names_is_not_missed(tmp_path: Path) -> None:
     write_tree(root, {"new.tf": ""})
     context, said = context_with(tmp_path)
     assert names(root, context) == {"main.tf"}
+    assert said == []
+
+
+@needs_git
+def test_what_git_tracks_is_published_and_named_where_it_may_be_secret(tmp_path: Path) -> None:
+    secret = {".env": "", "sub/.terraform/x": "", "key": _key("PRIVATE KEY"), "prod.tfvars": ""}
+    root = repository(tmp_path / "r", {**FILES, **secret})
+    context, said = context_with(tmp_path)
+    assert names(root, context) == {*FILES, *secret}
+    (notice,) = said
+    assert notice.startswith(
+        "in the package, and perhaps not for others: '.env', 'key', 'prod.tfvars', 'sub/.terraform/x' ("
+    )
+    write_tree(root, {".getmodulesignore": "!.env\n!key\n!*.tfvars\n!.terraform/"})
+    git(root, "add", "-A")
+    context, said = context_with(tmp_path)
+    assert names(root, context) == {*FILES, *secret, ".getmodulesignore"}
     assert said == []
 
 
