@@ -134,9 +134,9 @@ class Client:
         limits: Limits | None = None,
         progress: Progress | None = None,
     ) -> Installed:
-        """Install ``source`` as the directory ``dest``, which must be absent or empty.
+        """Install ``source`` as the directory ``dest``, which must be absent or empty, or exactly what ``source`` is.
 
-        ``expect`` is ``sha256:…`` of the archive's bytes, or ``h1:…`` or ``t1:…`` of the installed tree. ``force``
+        The last (by its t1) is left alone, and the result's ``action`` is ``unchanged``. ``expect`` is ``sha256:…`` of the archive's bytes, or ``h1:…`` or ``t1:…`` of the installed tree. ``force``
         replaces a directory. On any error, cancelling included, ``dest`` is as it was.
         """
         address = self.detect(source, base=base)

@@ -8,12 +8,13 @@ never overwritten.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from getmodules.api.model import Installed
+from getmodules.api.model import Action, Installed
 from getmodules.archive.tree_hash import TreeHashes
 from getmodules.errors import DestinationExistsError, GetModulesError
 from getmodules.pipeline.batch import Failure, Job, Outcome, install_all
@@ -32,7 +33,7 @@ from getmodules.project.plan import (
     locked_job,
     merge_lock,
 )
-from getmodules.project.reports import Action, InstalledModule, InstallReport
+from getmodules.project.reports import InstalledModule, InstallReport
 from getmodules.project.select import Target, find_targets
 from getmodules.project.trees import MOVE_IT_AWAY, describe, hashes_of, is_vacant, odd_kind
 from getmodules.project.workspace import Workspace, choose_modules, private_directory
@@ -212,11 +213,13 @@ class _Installation:
         Fetching may take minutes, during which the tree may be edited.
         """
 
-        def check() -> None:
+        @contextmanager
+        def check(installed: Installed) -> Iterator[None]:
             if not (is_vacant(job.dest) or self._is_one_of(ours, hashes_of(job.dest), job.dest)):
                 raise DestinationExistsError(
                     f"{printable(str(job.dest), 1000)} was edited while the module was fetched", hint=_MOVE_CHANGES
                 )
+            yield
 
         return job if self.options.force else replace(job, guard=check)
 
@@ -260,7 +263,7 @@ class _InstallResults:
     trees: dict[str, TreeHashes] = field(default_factory=dict)
 
     def add(self, outcome: Outcome[Installed]) -> None:
-        self.actions |= dict.fromkeys(outcome.done, Action.INSTALLED)
+        self.actions |= {name: installed.action for name, installed in outcome.done.items()}
         self.trees |= {name: TreeHashes(installed.h1, installed.t1) for name, installed in outcome.done.items()}
         self.fail(outcome.failures)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
+from getmodules.api.model import Action
 from getmodules.errors import GetModulesError
 from getmodules.pipeline.batch import Failure
 from getmodules.util.values import field, valueclass
@@ -99,14 +100,6 @@ class CheckReport(_Report):
 
     stale: tuple[str, ...] = ()
     moved: tuple[Moved, ...] = ()
-
-
-class Action(StrEnum):
-    """The action that installed a module, or found that it was not needed."""
-
-    INSTALLED = "installed"
-    #: The tree was there already, as it is locked.
-    UNCHANGED = "unchanged"
 
 
 @valueclass
