@@ -10,10 +10,13 @@ from getmodules.cli.project import (
     ERRORS_HELP,
     add_project_work,
     align_columns,
+    directory_as_json,
     failures_as_json,
+    installed_as_json,
     manifest_of,
     open_client,
     pace_of,
+    prefix_of,
     report_failures,
 )
 from getmodules.cli.render import Console, harmless
@@ -26,9 +29,14 @@ alone; one that was edited is an error without --force (exit 1). One module
 that fails does not keep the others from being installed, but the lock is then
 not written.
 
-with --json: {{"modules", "lock_written", "errors", "seconds"}}; "modules" is a
-list of {{"name", "action", "package", "subdir", "dest", "h1", "t1"}}, where
-action is installed or unchanged.
+--prune removes directories that were installed in this checkout, are not in
+the lock any more, and were not edited; with NAMEs, or where a module failed,
+none.
+
+with --json: {{"modules", "lock_written", "errors", "pruned", "seconds"}};
+"modules" is a list of {{"name", "action", "package", "subdir", "dest", "h1",
+"t1"}}, where action is installed or unchanged; "pruned" one of {{"dest",
+"state", "reason"}}, where state is removed or kept.
 {ERRORS_HELP}
 
 examples:
@@ -36,6 +44,7 @@ examples:
   getmodules install vpc --force
   getmodules install --locked --json
   getmodules install --frozen --offline
+  getmodules install --prune
 """
 
 
@@ -50,43 +59,45 @@ def parser() -> Parser:
     group.add_argument("--locked", action="store_true", help="refuse where manifest and lock differ (exit 5)")
     group.add_argument("--frozen", action="store_true", help="from the lock alone: the manifest is not read")
     made.add_argument("--force", action="store_true", help="replace directories that were edited")
+    made.add_argument("--prune", action="store_true", help="remove unedited directories of modules that are gone")
     add_project_work(made)
     return made
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
+    manifest = manifest_of(options, console, lock_suffices=options.frozen)
     with open_client(options, console) as (client, shown):
         began = time.monotonic()
         report = client.install(
-            manifest_of(options),
+            manifest,
             names=options.names,
             locked=options.locked,
             frozen=options.frozen,
             force=options.force,
+            prune=options.prune,
             pace=pace_of(options),
             progress=shown,
         )
+    prefix = prefix_of(manifest)
     if console.json:
-        modules = [
-            {
-                "name": module.name,
-                "action": module.action,
-                "package": module.package,
-                "subdir": module.subdir,
-                "dest": module.dest,
-                "h1": module.h1,
-                "t1": module.t1,
-            }
-            for module in report.modules
-        ]
-        fields = {"modules": modules, "lock_written": report.locked, "errors": failures_as_json(report.failures)}
+        fields = {
+            "modules": [installed_as_json(module) for module in report.modules],
+            "lock_written": report.locked,
+            "errors": failures_as_json(report.failures),
+            "pruned": [directory_as_json(directory) for directory in report.pruned],
+        }
         console.json_line({**fields, "seconds": round(time.monotonic() - began, 3)})
     elif not console.quiet and report.modules:
         console.data(
-            align_columns([(module.action, module.dest, harmless(module.package)) for module in report.modules])
+            align_columns(
+                [(module.action, f"{prefix}{module.dest}", harmless(module.package)) for module in report.modules]
+            )
         )
     elif not console.quiet and not report.failures:
         console.data(f"nothing to install: the {'lock' if options.frozen else 'manifest'} has no modules")
+    if report.pruned and not (console.quiet or console.json):
+        rows = [(each.state, f"{prefix}{each.dest}", harmless(each.reason or "")) for each in report.pruned]
+        console.data(align_columns(rows))
     if report.locked and not console.quiet:
         console.labelled("note", "getmodules.lock was written")
     return report_failures(report.failures, console)

@@ -70,32 +70,36 @@ def run(options: argparse.Namespace, console: Console) -> int:
         if options.check:
             return _check(client, options, console, shown)
         upgrade = tuple(options.names) or options.upgrade
-        report = client.lock(manifest_of(options), upgrade=upgrade, pace=pace_of(options), progress=shown)
+        report = client.lock(manifest_of(options, console), upgrade=upgrade, pace=pace_of(options), progress=shown)
     return report_lock(report, console)
 
 
 def report_lock(report: LockReport, console: Console) -> int:
     """Show what changed and what failed; return the exit code."""
     if console.json:
-        modules = [
-            {
-                "name": module.name,
-                "change": module.change,
-                "package": module.package,
-                "subdir": module.subdir,
-                "dest": module.dest,
-                "h1": module.h1,
-                "t1": module.t1,
-                "selected": module.selected,
-            }
-            for module in report.modules
-        ]
-        console.json_line({"modules": modules, "written": report.written, "errors": failures_as_json(report.failures)})
+        console.json_line(as_json(report))
     elif not console.quiet and not report.failures:
         changed = [module for module in report.modules if module.change != "unchanged"]
         rows = [(module.change, module.name, harmless(module.package)) for module in changed]
         console.data(align_columns(rows) if rows else _no_changes(report))
     return report_failures(report.failures, console)
+
+
+def as_json(report: LockReport) -> dict[str, object]:
+    modules = [
+        {
+            "name": module.name,
+            "change": module.change,
+            "package": module.package,
+            "subdir": module.subdir,
+            "dest": module.dest,
+            "h1": module.h1,
+            "t1": module.t1,
+            "selected": module.selected,
+        }
+        for module in report.modules
+    ]
+    return {"modules": modules, "written": report.written, "errors": failures_as_json(report.failures)}
 
 
 def _no_changes(report: LockReport) -> str:
@@ -116,7 +120,7 @@ def _suggest_next_step(report: CheckReport, console: Console) -> None:
 
 
 def _check(client: Client, options: argparse.Namespace, console: Console, shown: Progress) -> int:
-    report = client.check_lock(manifest_of(options), pace=pace_of(options), progress=shown)
+    report = client.check_lock(manifest_of(options, console), pace=pace_of(options), progress=shown)
     if console.json:
         moved = [
             {"name": each.name, "source": each.source, "locked": each.locked, "now": each.now} for each in report.moved

@@ -220,8 +220,13 @@ def base_of(options: argparse.Namespace) -> str | None:
     """Return --base as an absolute path, or None if the current directory is gone: absolute sources still work."""
     if options.base == "":
         raise ConfigError("--base is empty", hint="is a variable not set?")
+    return working_directory(options.base or os.curdir)
+
+
+def working_directory(relative: str = os.curdir) -> str | None:
+    """Return the current directory, or what is ``relative`` to it, as an absolute path; None if it is gone."""
     try:
-        return os.path.abspath(options.base or os.curdir)
+        return os.path.abspath(relative)
     except FileNotFoundError:
         return None
 

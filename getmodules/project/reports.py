@@ -85,6 +85,47 @@ class LockReport(_Report):
 
 
 @valueclass
+class InstalledModule(_ReportedModule):
+    """A module on the disk, and whether it had to be installed."""
+
+    action: Action
+
+
+@valueclass
+class AddReport(LockReport):
+    """The report of ``add``: that of the lock, and the module that was installed."""
+
+    installed: InstalledModule | None = None
+
+
+class FormerState(StrEnum):
+    """The state of a directory in which a project wants nothing any more."""
+
+    REMOVED = "removed"
+    KEPT = "kept"
+    #: There was nothing.
+    MISSING = "missing"
+
+
+@valueclass
+class FormerDirectory:
+    """A directory in which a module was, and what became of it."""
+
+    dest: str
+    state: FormerState
+    #: Why it was kept, as the end of a sentence; None if that was asked for.
+    reason: str | None = None
+
+
+@valueclass
+class RemoveReport:
+    """The report of ``remove``."""
+
+    name: str
+    directory: FormerDirectory
+
+
+@valueclass
 class Moved:
     """A module whose source means something else today than the lock says."""
 
@@ -103,19 +144,14 @@ class CheckReport(_Report):
 
 
 @valueclass
-class InstalledModule(_ReportedModule):
-    """A module on the disk, and whether it had to be installed."""
-
-    action: Action
-
-
-@valueclass
 class InstallReport(_Report):
     """The report of ``install``."""
 
     modules: tuple[InstalledModule, ...] = ()
     #: True if the lock was written.
     locked: bool = False
+    #: With ``prune``, the directories of earlier modules that were there.
+    pruned: tuple[FormerDirectory, ...] = ()
 
 
 class TreeState(StrEnum):
@@ -211,5 +247,5 @@ class OutdatedReport(_Report):
     """The report of ``outdated``."""
 
     modules: tuple[OutdatedModule, ...] = ()
-    #: The names of modules that were edited and not locked again, which are left out.
+    #: The names of modules that are left out: they were edited and not locked again; or asked for, and never locked.
     edited: tuple[str, ...] = ()
