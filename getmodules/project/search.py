@@ -11,6 +11,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from getmodules.files.durable import shown_path
@@ -54,8 +55,9 @@ def _is_trusted(path: Path, start: Path) -> bool:
     if sys.platform == "win32":
         return True  # files have no owner there that Python could name
     trusted = {os.geteuid(), 0}
-    try:
+    with suppress(OSError):
         trusted.add(os.stat(start).st_uid)
+    try:
         return {os.lstat(path).st_uid, os.stat(path).st_uid} <= trusted
     except OSError:
         return False

@@ -6,14 +6,51 @@ import pytest
 
 from tests.support.commandline import call
 from tests.support.projects import Project
+from tests.support.snapshots import snapshot
 
 
 def test_adding(project: Project) -> None:
     done = call("add", "net", "./src//net", "--dest", "vendor/net")
-    assert done[:] == (0, "new  net  ./src//net\n", "")
+    assert done[:] == (0, "new  net  ./src//net\ninstalled  vendor/net\n", "")
+    assert project.tree("vendor/net") == {"net.tf": b"# net\n"}
     assert project.read("getmodules.toml") == '[modules.net]\nsource = "./src//net"\ndest = "vendor/net"\n'
     more = call("add", "zip", "./pkg.zip", "--json").object
     assert [(module["name"], module["change"]) for module in more["modules"]] == [("net", "unchanged"), ("zip", "new")]
+    assert [(each["name"], each["action"], each["dest"]) for each in more["installed"]] == [
+        ("zip", "installed", "modules/zip")
+    ]
+
+
+def test_without_installing(project: Project) -> None:
+    assert call("add", "net", "./src//net", "--no-install")[:] == (0, "new  net  ./src//net\n", "")
+    assert call("add", "zip", "./pkg.zip", "--no-install", "--json").object["installed"] == []
+    assert not (project.directory / "modules").exists()
+    assert call("install", "--locked").code == 0
+
+
+def test_from_below(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SOURCE is what the shell would complete, --dest what stands in the manifest."""
+    project.wants("# mine\n")
+    monkeypatch.chdir(project.directory / "src")
+    done = call("add", "net", "./net", "--dest", "vendor/net")
+    assert done[:] == (0, "new  net  ./src/net\ninstalled  ../vendor/net\n", "")
+    assert project.read("getmodules.toml") == '# mine\n\n[modules.net]\nsource = "./src/net"\ndest = "vendor/net"\n'
+    assert project.tree("vendor/net") == {"net.tf": b"# net\n"}
+    assert call("add", "new", "./net", "--manifest", ".", "--dest", "../x").code == 2
+    assert call("add", "new", "../pkg.zip", "--manifest", ".").code == 0
+    assert (project.directory / "src/getmodules.toml").read_text() == '[modules.new]\nsource = "../pkg.zip"\n'
+
+
+def test_what_is_in_the_way(project: Project) -> None:
+    project.write("modules/net/net.tf", "mine")
+    before = snapshot(project.directory)
+    failed = call("add", "net", "./src//net", "--json")
+    assert (failed.code, failed.object["errors"][0]["code"], failed.object["installed"]) == (
+        1,
+        "destination-exists",
+        [],
+    )
+    assert snapshot(project.directory) == before
 
 
 @pytest.mark.parametrize(
