@@ -52,10 +52,12 @@ def _restorer(path: Path, workspace: Workspace) -> Callable[[], None]:
 
 def _restore(path: Path, text: str | None, workspace: Workspace) -> None:
     try:
+        if text is not None and path.read_bytes() == text.encode():
+            return  # it was not written: a full disk would complain about nothing
         if text is not None:
             write_file(path, text, workspace.operation.sweeper)
         else:
             with translated(f"cannot remove {shown_path(path)}"):
                 target_of(path).unlink(missing_ok=True)
-    except GetModulesError as error:  # the error that led here says more
-        _log.warning("could not bring %s back: %s", shown_path(path), error.message)
+    except (GetModulesError, OSError) as error:  # the error that led here says more
+        _log.warning("could not bring %s back: %s", shown_path(path), error)
