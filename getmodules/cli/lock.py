@@ -86,6 +86,7 @@ def report_lock(report: LockReport, console: Console) -> int:
 
 
 def as_json(report: LockReport) -> dict[str, object]:
+    """Return the JSON of ``lock``, and of commands that change the lock as well."""
     modules = [
         {
             "name": module.name,

@@ -130,6 +130,7 @@ def failures_as_json(failures: Iterable[Failure]) -> list[dict[str, str | None]]
 
 
 def installed_as_json(module: InstalledModule) -> dict[str, object]:
+    """Return a module that was installed, as the JSON of these commands has it."""
     return {
         "name": module.name,
         "action": module.action,
@@ -142,6 +143,7 @@ def installed_as_json(module: InstalledModule) -> dict[str, object]:
 
 
 def directory_as_json(directory: FormerDirectory) -> dict[str, object]:
+    """Return a directory that is not wanted any more, as the JSON of these commands has it."""
     return {"dest": directory.dest, "state": directory.state, "reason": directory.reason}
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from getmodules.api.model import Installed
 from getmodules.archive.tree_hash import TreeHashes
-from getmodules.errors import GetModulesError
+from getmodules.errors import DestinationExistsError, GetModulesError
 from getmodules.pipeline.batch import Failure, Job, install_all
 from getmodules.project.edit import with_module
 from getmodules.project.install import check_still_ours
@@ -73,6 +73,9 @@ class Addition:
         except GetModulesError as error:
             return AddReport(failures=(Failure(module=self.name, error=error),))
         outcome = install_all([job], workspace.operation, workspace.pace)
+        for failure in outcome.failures:
+            if isinstance(failure.error, DestinationExistsError):
+                failure.error.hint = "choose another dest, or move that away"  # here nothing is replaced by force
         if outcome.failures:
             return AddReport(failures=outcome.failures)
         return publication.report(outcome.done[self.name])

@@ -44,7 +44,7 @@ def lock(upgrade: Upgrade | None, workspace: Workspace) -> LockReport:
 
 @valueclass
 class LockUpdate:
-    """What a manifest asks of the lock, and the entries that were looked up for it; nothing is written yet."""
+    """A change of the lock that a manifest asks for: its new entries were looked up, and nothing is written yet."""
 
     before: Lock | None
     plan: Plan

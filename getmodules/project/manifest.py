@@ -89,9 +89,9 @@ class ProjectFiles:
 
     @property
     def prefix(self) -> str:
-        """What stands before a destination in messages: the way to the project from the current directory.
+        """Return the way from the current directory to the project, which stands before destinations in messages.
 
-        If neither is in the other, that is nothing: a destination is shown as the manifest has it.
+        If neither is in the other, it is empty: a destination is shown as the manifest has it.
         """
         try:
             here = Path.cwd()

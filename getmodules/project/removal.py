@@ -48,9 +48,10 @@ class Removal:
         if found is None:
             raise ConfigError(f"there is no {shown_path(path)}", hint="--manifest FILE names one that lies elsewhere")
         mark, text = found
-        self._text = mark + without_module(text, self.name, path)
+        rest = without_module(text, self.name, path)
+        self._text = mark + rest
         self._dest = parse_manifest(text, path).modules[self.name].dest
-        return parse_manifest(self._text.removeprefix(mark), path)
+        return parse_manifest(rest, path)
 
     def settle(self, workspace: Workspace) -> RemoveReport:
         with workspace.exclusive():
@@ -166,9 +167,8 @@ def _remove_empty_parents(dest: str, workspace: Workspace) -> None:
         try:
             if os.listdir(path):
                 return
-            Destination.from_path(
-                path, force=True, source_root=None
-            ).check()  # refuses a link and the current directory
+            # Refuses a link, a mount point and the current directory.
+            Destination.from_path(path, force=True, source_root=None).check()
             path.rmdir()
         except (OSError, InstallError):
             return

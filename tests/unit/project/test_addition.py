@@ -106,6 +106,7 @@ def test_where_it_cannot_be_installed_all_stays(
         DestinationExistsError,
         "destination-exists",
     )
+    assert failure.error.hint == "choose another dest, or move that away"
     assert snapshot(project.directory) == before
 
 
