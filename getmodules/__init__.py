@@ -85,11 +85,13 @@ if TYPE_CHECKING:
     from getmodules.getters.oci.results import Inspected as Inspected, Pushed as Pushed, Referrer as Referrer
     from getmodules.pipeline.batch import Failure as Failure, Pace as Pace
     from getmodules.project.reports import (
+        AddReport as AddReport,
         CheckReport as CheckReport,
         FailuresError as FailuresError,
         InstallReport as InstallReport,
         LockReport as LockReport,
         OutdatedReport as OutdatedReport,
+        RemoveReport as RemoveReport,
         VerifyReport as VerifyReport,
     )
     from getmodules.util.digest import Digest as Digest
@@ -101,6 +103,7 @@ logging.getLogger("getmodules").addHandler(logging.NullHandler())
 
 #: The module of each other public name; it is imported when the name is first used, so that importing costs little.
 _MODULE_OF = {
+    "AddReport": "getmodules.project.reports",
     "Arguments": "getmodules.addresses.types",
     "Blob": "getmodules.api.model",
     "CheckReport": "getmodules.project.reports",
@@ -137,6 +140,7 @@ _MODULE_OF = {
     "Progress": "getmodules.api.ports",
     "Pushed": "getmodules.getters.oci.results",
     "Referrer": "getmodules.getters.oci.results",
+    "RemoveReport": "getmodules.project.reports",
     "Resolved": "getmodules.api.model",
     "Secret": "getmodules.util.redact",
     "Shorthand": "getmodules.api.ports",

@@ -31,7 +31,15 @@ if TYPE_CHECKING:
     from getmodules.pipeline.batch import Pace
     from getmodules.pipeline.policy import Policy
     from getmodules.project.manifest import Manifest
-    from getmodules.project.reports import CheckReport, InstallReport, LockReport, OutdatedReport, VerifyReport
+    from getmodules.project.reports import (
+        AddReport,
+        CheckReport,
+        InstallReport,
+        LockReport,
+        OutdatedReport,
+        RemoveReport,
+        VerifyReport,
+    )
     from getmodules.project.workspace import Workspace
 
 StrPath = str | os.PathLike[str]
@@ -48,6 +56,9 @@ class Client:
     What was fetched is kept in a cache that all projects of a user share: in ``cache_dir``, else where
     ``GETMODULES_CACHE_DIR`` or the platform's rules put it. ``use_cache=False`` keeps and uses nothing.
     ``offline`` makes no connection at all: what is needed must be in the cache.
+
+    Methods on a project take its manifest, or the directory that it is in: the current one if none is named. They look
+    nowhere above it, as the command line does; what a program works on should not depend on who put a file there.
 
     Policies say which addresses may be asked for: that of the machine and, in ``environ``, of ``GETMODULES_POLICY``.
     """
@@ -134,10 +145,11 @@ class Client:
         limits: Limits | None = None,
         progress: Progress | None = None,
     ) -> Installed:
-        """Install ``source`` as the directory ``dest``, which must be absent or empty.
+        """Install ``source`` as the directory ``dest``, which must be absent or empty, or exactly what ``source`` is.
 
-        ``expect`` is ``sha256:…`` of the archive's bytes, or ``h1:…`` or ``t1:…`` of the installed tree. ``force``
-        replaces a directory. On any error, cancelling included, ``dest`` is as it was.
+        The last (by its t1) is left alone, and its ``action`` is ``unchanged``. ``force`` replaces a directory.
+        ``expect`` is ``sha256:…`` of the archive's bytes, or ``h1:…`` or ``t1:…`` of the installed tree. On any error,
+        cancelling included, ``dest`` is as it was.
         """
         address = self.detect(source, base=base)
         want = Want(
@@ -218,26 +230,37 @@ class Client:
         version: str | None = None,
         dest: str | None = None,
         expect: str | None = None,
+        base: StrPath | None = None,
+        install: bool = True,
         pace: Pace | None = None,
         limits: Limits | None = None,
         progress: Progress | None = None,
-    ) -> LockReport:
-        """Add a module to ``manifest`` (which may be a new file) and to the lock. If that fails, neither is changed."""
-        from getmodules.project.edit import Addition
+    ) -> AddReport:
+        """Add a module to ``manifest`` (which may be a new file) and to the lock, and install it.
+
+        If that fails, manifest, lock and destination are as before. With ``install=False`` nothing is installed. A
+        relative ``source`` starts at ``base``, or beside the manifest without one; it is written as seen from there.
+        """
+        from getmodules.project.addition import Addition
 
         more = {"version": version, "dest": dest, "expect": expect}
         entry = {"source": source, **{key: value for key, value in more.items() if value is not None}}
-        addition = Addition(name, entry)
+        addition = Addition(name, entry, None if base is None else _absolute(base), install)
         with self._workspace(manifest, pace, limits, progress, read=addition.edited) as workspace:
             return addition.settle(workspace)
 
-    def remove(self, name: str, manifest: StrPath = ".", *, progress: Progress | None = None) -> None:
-        """Take a module out of manifest and lock. What was installed of it stays."""
-        from getmodules.project.edit import Removal
+    def remove(
+        self, name: str, manifest: StrPath = ".", *, keep: bool = False, progress: Progress | None = None
+    ) -> RemoveReport:
+        """Take a module out of manifest and lock, and remove its directory if that is as it was installed.
 
-        removal = Removal(name)
+        A directory that was edited, or is a link, stays, and the report says why. With ``keep`` any stays.
+        """
+        from getmodules.project.removal import Removal
+
+        removal = Removal(name, keep)
         with self._workspace(manifest, None, None, progress, read=removal.edited) as workspace:
-            removal.settle(workspace)
+            return removal.settle(workspace)
 
     def lock(
         self,
@@ -285,6 +308,7 @@ class Client:
         locked: bool = False,
         frozen: bool = False,
         force: bool = False,
+        prune: bool = False,
         pace: Pace | None = None,
         limits: Limits | None = None,
         progress: Progress | None = None,
@@ -293,12 +317,14 @@ class Client:
 
         What is not locked yet is locked afterwards; with ``locked`` that is an error (``lock-stale``), and ``frozen``
         leaves the manifest unread. A tree that matches is left alone, an edited one is replaced by ``force`` only.
-        Failures are in the report, which also raises them (``check()``); good modules are installed all the same.
+        ``prune`` takes away what was installed in this checkout and is not locked any more, if it was not edited; with
+        ``names``, or where a module failed, it takes nothing. Failures are in the report, which also raises them
+        (``check()``); good modules are installed all the same.
         """
         from getmodules.project.install import InstallOptions, install
         from getmodules.project.manifest import reader
 
-        options = InstallOptions(names=tuple(names), locked=locked, frozen=frozen, force=force)
+        options = InstallOptions(names=tuple(names), locked=locked, frozen=frozen, force=force, prune=prune)
         read = None if frozen else reader()
         with self._workspace(manifest, pace, limits, progress, read=read) as workspace:
             return install(options, workspace)
@@ -317,16 +343,17 @@ class Client:
         self,
         manifest: StrPath = ".",
         *,
+        names: Iterable[str] = (),
         pace: Pace | None = None,
         limits: Limits | None = None,
         progress: Progress | None = None,
     ) -> OutdatedReport:
-        """Find modules with newer versions, and addresses that mean something else by now."""
+        """Find modules (of all, or of those with these ``names``) with newer versions, and addresses that moved."""
         from getmodules.project.manifest import reader
         from getmodules.project.outdated import outdated
 
         with self._workspace(manifest, pace, limits, progress, read=reader()) as workspace:
-            return outdated(workspace)
+            return outdated(workspace, tuple(names))
 
     @contextmanager
     def _workspace(

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         Limits as Limits,
     )
     from getmodules.api.model import (
+        Action as Action,
         Archive as Archive,
         Blob as Blob,
         Demand as Demand,
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
 
 #: The module of each public name.
 _HOME_OF = {
+    "Action": "getmodules.api.model",
     "Archive": "getmodules.api.model",
     "Argument": "getmodules.addresses.types",
     "Arguments": "getmodules.addresses.types",
@@ -163,6 +165,7 @@ _HOME_OF = {
 }
 
 __all__ = [
+    "Action",
     "Archive",
     "Argument",
     "Arguments",

@@ -10,6 +10,7 @@ dataclass takes four times as long to make.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from enum import StrEnum
 from io import BytesIO
 from pathlib import Path
@@ -85,7 +86,12 @@ class Want:
     name: str = ""
 
 
-def _no_guards() -> Mapping[Path, Callable[[], None]]:
+#: Entered with the module right before it is published, and left right after. What it raises keeps it from being
+#: published; what publishing raises goes through it.
+Guard = Callable[["Installed"], AbstractContextManager[object]]
+
+
+def _no_guards() -> Mapping[Path, Guard]:
     return MappingProxyType({})
 
 
@@ -96,8 +102,8 @@ class Request:
     package: PackageAddress
     wants: tuple[Want, ...]
     demands: tuple[Demand, ...] = ()
-    #: By destination, a function that raises if it may not be replaced any more; called right before that.
-    guards: Mapping[Path, Callable[[], None]] = field(default_factory=_no_guards, hash=False)
+    #: By destination.
+    guards: Mapping[Path, Guard] = field(default_factory=_no_guards, hash=False)
     #: It is only looked at: its destinations are private directories, which nobody else sees.
     aside: bool = False
 
@@ -288,6 +294,14 @@ class Resolved:
     id: str
 
 
+class Action(StrEnum):
+    """The action that installed a module, or found that it was not needed."""
+
+    INSTALLED = "installed"
+    #: The tree was there already.
+    UNCHANGED = "unchanged"
+
+
 @valueclass
 class Installed:
     """A directory that can be trusted, and why.
@@ -313,3 +327,5 @@ class Installed:
     #: sha256 of the archive's own bytes, and how many they are, where it came as one.
     archive: str | None = None
     archive_bytes: int | None = None
+    #: Unchanged where exactly this tree (t1) was there already: then it was left alone.
+    action: Action = Action.INSTALLED

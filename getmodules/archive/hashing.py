@@ -13,7 +13,7 @@ from getmodules.api.model import Archive, Entry, Kind, Member, MemberPath
 from getmodules.api.ports import Context, Progress
 from getmodules.archive.directory import walk
 from getmodules.archive.tree_hash import Named, h1, link_to_directory_digest, tree_scheme, unknown_scheme
-from getmodules.errors import UnsafeContentError
+from getmodules.errors import GetModulesError, UnsafeContentError
 from getmodules.files.local import read_file, unreadable
 from getmodules.util.redact import printable
 
@@ -58,6 +58,35 @@ def tree_entries(root: Path) -> Iterator[Entry]:
         elif member.kind is Kind.SPECIAL:
             shown = printable(member.name)
             raise UnsafeContentError(f"{shown!r} is a device, fifo or socket: it has no hash", part="special-file")
+
+
+def find_difference(wanted: Path, found: Path) -> str | None:
+    """Return in words how the directory ``found`` differs from ``wanted`` for t1; None if it does not.
+
+    Both are seen through one file system. The search ends at the first difference: ``found`` may be anything.
+    """
+    expected = {member.name: member for member in walk(wanted) if member.kind is not Kind.DIRECTORY}
+    try:
+        for member in walk(found):
+            if member.kind is Kind.DIRECTORY:
+                continue
+            shown, other = printable(member.name), expected.pop(member.name, None)
+            if other is None:
+                return f"{shown} is not part of it"
+            if not _is_alike(other, member) or (
+                member.kind is Kind.FILE
+                and _file_digest(wanted / member.name, wanted) != _file_digest(found / member.name, found)
+            ):
+                return f"{shown} differs"
+    except GetModulesError as error:
+        return error.message
+    missing = next(iter(expected), None)
+    return None if missing is None else f"{printable(missing)} is missing"
+
+
+def _is_alike(wanted: Member, found: Member) -> bool:
+    """Return whether two members are the same to t1, but for their content."""
+    return all(getattr(wanted, name) == getattr(found, name) for name in ("kind", "size", "executable", "target"))
 
 
 def _zip_digests(path: Path) -> Iterator[Named]:

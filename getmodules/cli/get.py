@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from getmodules.api.model import Installed
 
 _EPILOG = """\
-DEST must be absent or an empty directory. Whatever goes wrong, it stays as it
-was, and nothing else is left.
+DEST must be absent, an empty directory, or exactly what SOURCE is: then it is
+left alone. Whatever goes wrong, it stays as it was, and nothing else is left.
 
 with --json: {"path", "source", "address", "pinned", "id", "h1", "t1",
-"package_h1", "digests", "files", "bytes", "evidence", "seconds"}, where
-evidence is a list of {"check", "subject", "value", "by"}; or {"error": {"code",
-"message", "hint", "address"}}
+"package_h1", "digests", "files", "bytes", "evidence", "action", "seconds"},
+where evidence is a list of {"check", "subject", "value", "by"}, and action is
+installed or unchanged; or {"error": {"code", "message", "hint", "address"}}
 
 examples:
   getmodules get "oci://ghcr.io/acme/vpc//net?tag=1.2.0" modules/net
@@ -97,6 +97,7 @@ def _as_json(dest: str, installed: Installed, seconds: float) -> dict[str, objec
             {"check": each.check, "subject": each.subject, "value": each.value, "by": each.by}
             for each in installed.evidence
         ],
+        "action": installed.action,
         "seconds": round(seconds, 3),
     }
 
@@ -104,7 +105,7 @@ def _as_json(dest: str, installed: Installed, seconds: float) -> dict[str, objec
 def _as_text(dest: str, installed: Installed) -> str:
     pinned = installed.pinned or "nothing pins a directory; --expect with its t1 verifies it"
     rows = [
-        ("installed", dest),
+        (installed.action, dest),
         ("pinned", pinned),
         ("h1", installed.h1),
         ("t1", installed.t1),

@@ -11,18 +11,21 @@ from getmodules.cli.options import Completes, Parser
 from getmodules.cli.project import (
     ERRORS_HELP,
     add_project_work,
+    directory_as_json,
     failures_as_json,
+    installed_as_json,
     manifest_of,
     open_client,
     pace_of,
+    prefix_of,
     report_failures,
-    versions_as_json,
 )
 from getmodules.cli.render import Console
 from getmodules.cli.summary import Row, show_rows, summarise
 
 if TYPE_CHECKING:
-    from getmodules.project.reports import InstalledModule
+    from getmodules.cli.progress import Traffic
+    from getmodules.project.reports import FormerDirectory, InstalledModule, InstallReport
 
 _EPILOG = f"""\
 What getmodules.lock has comes exactly as it was locked. What is new in
@@ -32,10 +35,15 @@ alone; one that was edited is an error without --force (exit 1). One module
 that fails does not keep the others from being installed, but the lock is then
 not written.
 
-with --json: {{"modules", "lock_written", "errors", "seconds"}}; "modules" is a
-list of {{"name", "action", "package", "subdir", "dest", "h1", "t1", "id",
-"version", "previous_version", "previous_id"}}, where action is installed or
-unchanged.
+--prune removes directories that were installed in this checkout, are not in
+the lock any more, and were not edited; with NAMEs, or where a module failed,
+none.
+
+with --json: {{"modules", "lock_written", "errors", "pruned", "seconds"}};
+"modules" is a list of {{"name", "action", "package", "subdir", "dest", "h1",
+"t1", "id", "version", "previous_version", "previous_id"}}, where action is
+installed or unchanged; "pruned" one of {{"dest", "state", "reason"}}, where
+state is removed or kept.
 {ERRORS_HELP}
 
 examples:
@@ -43,6 +51,7 @@ examples:
   getmodules install vpc --force
   getmodules install --locked --json
   getmodules install --frozen --offline
+  getmodules install --prune
 """
 
 
@@ -58,56 +67,71 @@ def parser() -> Parser:
     group.add_argument("--locked", action="store_true", help="refuse where manifest and lock differ (exit 5)")
     group.add_argument("--frozen", action="store_true", help="from the lock alone: the manifest is not read")
     made.add_argument("--force", action="store_true", help="replace directories that were edited")
+    made.add_argument("--prune", action="store_true", help="remove unedited directories of modules that are gone")
     add_project_work(made)
     return made
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
+    manifest = manifest_of(options, console, lock_suffices=options.frozen)
     with open_client(options, console) as (client, shown):
         report = client.install(
-            manifest_of(options),
+            manifest,
             names=options.names,
             locked=options.locked,
             frozen=options.frozen,
             force=options.force,
+            prune=options.prune,
             pace=pace_of(options),
             progress=shown,
         )
     if console.json:
-        modules = [
-            {
-                "name": module.name,
-                "action": module.action,
-                "package": module.package,
-                "subdir": module.subdir,
-                "dest": module.dest,
-                "h1": module.h1,
-                "t1": module.t1,
-                **versions_as_json(module),
-            }
-            for module in report.modules
-        ]
-        fields = {"modules": modules, "lock_written": report.locked, "errors": failures_as_json(report.failures)}
+        fields = {
+            "modules": [installed_as_json(module) for module in report.modules],
+            "lock_written": report.locked,
+            "errors": failures_as_json(report.failures),
+            "pruned": [directory_as_json(directory) for directory in report.pruned],
+        }
         console.json_line({**fields, "seconds": round(time.monotonic() - shown.began, 3)})
-    elif not console.quiet and report.modules:
-        show_rows(map(_row, report.modules), console)
-    elif not console.quiet and not report.failures:
-        console.data(f"nothing to install: the {'lock' if options.frozen else 'manifest'} has no modules")
-    if not console.json:
-        done = Counter(module.action.value for module in report.modules)
-        counts = [(done[word], word) for word in ("installed", "unchanged")]
-        summarise((*counts, (len(report.failures), "failed")), shown, console)
+    else:
+        _show(report, prefix_of(manifest), shown, options, console)
     if report.locked and not console.quiet:
         console.labelled("note", "getmodules.lock was written")
     return report_failures(report.failures, console)
 
 
-def _row(module: InstalledModule) -> Row:
+def _show(report: InstallReport, prefix: str, traffic: Traffic, options: argparse.Namespace, console: Console) -> None:
+    if not console.quiet:
+        show_rows([row_of(module, prefix) for module in report.modules], console)
+        if not (report.modules or report.failures):
+            console.data(f"nothing to install: the {'lock' if options.frozen else 'manifest'} has no modules")
+        show_rows([_row_of_directory(directory, prefix) for directory in report.pruned], console)
+    done = Counter(module.action.value for module in report.modules)
+    done.update(directory.state.value for directory in report.pruned)
+    counts = [(done[word], word) for word in ("installed", "unchanged", "removed", "kept")]
+    summarise((*counts, (len(report.failures), "failed")), traffic, console)
+
+
+def row_of(module: InstalledModule, prefix: str) -> Row:
+    """Return the row of a module that was installed; its place is seen from the current directory."""
     return Row(
         name=module.name,
         version=module.version,
         previous_version=module.previous_version,
         word=module.action,
-        last=module.dest,
+        last=f"{prefix}{module.dest}",
         details=(module.package, module.h1),
+    )
+
+
+def _row_of_directory(directory: FormerDirectory, prefix: str) -> Row:
+    """Return the row of a directory that belongs to no module any more: it is called by its place."""
+    reason = directory.reason or ""
+    return Row(
+        name=f"{prefix}{directory.dest}",
+        version=None,
+        previous_version=None,
+        word=directory.state,
+        last=reason,
+        details=(reason,) if reason else (),
     )

@@ -74,40 +74,31 @@ def run(options: argparse.Namespace, console: Console) -> int:
         if options.check:
             return _check(client, options, console, shown)
         upgrade = tuple(options.names) or options.upgrade
-        report = client.lock(manifest_of(options), upgrade=upgrade, pace=pace_of(options), progress=shown)
-    return report_lock(report, shown, console)
+        report = client.lock(manifest_of(options, console), upgrade=upgrade, pace=pace_of(options), progress=shown)
+    return _report_lock(report, shown, console)
 
 
-def report_lock(report: LockReport, traffic: Traffic, console: Console) -> int:
+def _report_lock(report: LockReport, traffic: Traffic, console: Console) -> int:
     """Show what changed and what failed; return the exit code."""
     if console.json:
-        modules = [
-            {
-                "name": module.name,
-                "change": module.change,
-                "package": module.package,
-                "subdir": module.subdir,
-                "dest": module.dest,
-                "h1": module.h1,
-                "t1": module.t1,
-                "selected": module.selected,
-                **versions_as_json(module),
-            }
-            for module in report.modules
-        ]
-        console.json_line({"modules": modules, "written": report.written, "errors": failures_as_json(report.failures)})
+        console.json_line(as_json(report))
     elif not console.quiet and not report.failures:
-        rows = [_row(module) for module in report.modules if module.change != "unchanged"]
+        rows = [row_of(module) for module in report.modules if module.change != "unchanged"]
         show_rows(rows, console)
         if not rows:
             console.data(_no_changes(report))
-        done = Counter(module.change.value for module in report.modules)
-        counts = [(done[word], word) for word in ("new", "changed", "removed", "unchanged")]
-        summarise(counts, traffic, console)
+        summarise(counts_of(report), traffic, console)
     return report_failures(report.failures, console)
 
 
-def _row(module: LockedReport) -> Row:
+def counts_of(report: LockReport) -> list[tuple[int, str]]:
+    """Return how many entries of the lock changed in which way, for a summary."""
+    done = Counter(module.change.value for module in report.modules)
+    return [(done[word], word) for word in ("new", "changed", "removed", "unchanged")]
+
+
+def row_of(module: LockedReport) -> Row:
+    """Return the row of an entry of the lock that changed."""
     from getmodules.project.labels import short_id
 
     where = module.package.partition("?")[0] + (f"//{module.subdir}" if module.subdir else "")
@@ -121,6 +112,25 @@ def _row(module: LockedReport) -> Row:
         last=f"{short_id(module.previous_id or '')} -> {short_id(module.id)}" if moved else where,
         details=(module.package, module.h1),
     )
+
+
+def as_json(report: LockReport) -> dict[str, object]:
+    """Return the JSON of ``lock``, and of commands that change the lock as well."""
+    modules = [
+        {
+            "name": module.name,
+            "change": module.change,
+            "package": module.package,
+            "subdir": module.subdir,
+            "dest": module.dest,
+            "h1": module.h1,
+            "t1": module.t1,
+            "selected": module.selected,
+            **versions_as_json(module),
+        }
+        for module in report.modules
+    ]
+    return {"modules": modules, "written": report.written, "errors": failures_as_json(report.failures)}
 
 
 def _no_changes(report: LockReport) -> str:
@@ -141,7 +151,7 @@ def _suggest_next_step(report: CheckReport, console: Console) -> None:
 
 
 def _check(client: Client, options: argparse.Namespace, console: Console, shown: Progress) -> int:
-    report = client.check_lock(manifest_of(options), pace=pace_of(options), progress=shown)
+    report = client.check_lock(manifest_of(options, console), pace=pace_of(options), progress=shown)
     if console.json:
         moved = [
             {"name": each.name, "source": each.source, "locked": each.locked, "now": each.now} for each in report.moved

@@ -248,13 +248,13 @@ def add_network(parser: Parser) -> None:
         help="ask the second where an address begins with the first, as in oci://ghcr.io=oci://mirror.example/ghcr; "
         "repeatable",
     )
-    parser.add_argument(
+    parser.network.add_argument(
         "--timeout",
         metavar="SECONDS",
         help="how long a server may send nothing before the request counts as failed "
         "(default: GETMODULES_TIMEOUT, else 30)",
     )
-    parser.add_argument(
+    parser.network.add_argument(
         "--retries",
         metavar="N",
         help="how often a failed request is sent again; 0 is once only (default: GETMODULES_RETRIES, else 3)",
@@ -292,8 +292,13 @@ def base_of(options: argparse.Namespace) -> str | None:
     """Return --base as an absolute path, or None if the current directory is gone: absolute sources still work."""
     if options.base == "":
         raise ConfigError("--base is empty", hint="is a variable not set?")
+    return working_directory(options.base or os.curdir)
+
+
+def working_directory(relative: str = os.curdir) -> str | None:
+    """Return the current directory, or what is ``relative`` to it, as an absolute path; None if it is gone."""
     try:
-        return os.path.abspath(options.base or os.curdir)
+        return os.path.abspath(relative)
     except FileNotFoundError:
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from getmodules.cli.options import Parser
+from getmodules.cli.options import Completes, Parser
 from getmodules.cli.project import (
     ERRORS_HELP,
     add_project_work,
@@ -17,6 +17,7 @@ from getmodules.cli.project import (
 )
 from getmodules.cli.render import Console
 from getmodules.cli.summary import Row, show_rows, summarise
+from getmodules.errors import LockStaleError
 
 if TYPE_CHECKING:
     from getmodules.project.reports import OutdatedModule
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 _EPILOG = f"""\
 Modules of which there are newer versions, or whose address means something
 else than when it was locked. Nothing is changed: getmodules lock --upgrade
-follows. That something is outdated is no error (exit 0).
+follows. That something is outdated is no error (exit 0), but with --exit-code
+it ends with 5 where a version that the manifest allows is newer, or an address
+means something else. Failures decide first.
 
 with --json: {{"modules", "errors"}}; "modules" is a list of {{"name", "source",
 "current", "version", "newest", "latest", "moved"}}: "newest" is the newest
@@ -34,23 +37,29 @@ address means now.
 
 examples:
   getmodules outdated
-  getmodules outdated --json
+  getmodules outdated vpc net --json
+  getmodules outdated --exit-code
 """
 
 
 def parser() -> Parser:
     made = Parser(
-        usage="getmodules outdated [OPTION...]",
+        usage="getmodules outdated [NAME...] [OPTION...]",
         description="Show which locked modules have newer versions, and which addresses have moved.",
         epilog=_EPILOG,
     )
+    made.add_argument("names", metavar="NAME", nargs="*", help="only these modules")
+    made.completions["names"] = Completes.MODULES
+    made.add_argument("--exit-code", action="store_true", help="exit 5 where something can be upgraded")
     add_project_work(made)
     return made
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     with open_client(options, console) as (client, shown):
-        report = client.outdated(manifest_of(options), pace=pace_of(options), progress=shown)
+        report = client.outdated(
+            manifest_of(options, console), names=options.names, pace=pace_of(options), progress=shown
+        )
     if console.json:
         modules = [_as_json(module) for module in report.modules]
         console.json_line({"modules": modules, "errors": failures_as_json(report.failures)})
@@ -60,7 +69,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
             console.data(f"everything {'else ' if report.edited else ''}is up to date")
         counts = ((len(report.modules), "outdated"), (len(report.current), "up to date"))
         summarise((*counts, (len(report.edited), "passed over"), (len(report.failures), "failed")), shown, console)
-    return report_failures(report.failures, console)
+    code = report_failures(report.failures, console)
+    is_behind = any(module.newest or module.moved for module in report.modules)
+    return LockStaleError.exit_code if options.exit_code and is_behind and not code else code
 
 
 def _as_json(module: OutdatedModule) -> dict[str, object]:

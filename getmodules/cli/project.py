@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from getmodules.cli.progress import Traffic
     from getmodules.client import Client
     from getmodules.pipeline.batch import Failure, Pace
-    from getmodules.project.reports import InstalledModule, LockedReport
+    from getmodules.project.reports import FormerDirectory, InstalledModule, LockedReport
 
 #: The help about "errors" in the JSON of these commands.
 ERRORS_HELP = """\
@@ -40,8 +41,7 @@ def add_manifest(parser: Parser) -> None:
     parser.where.add_argument(
         "--manifest",
         metavar="FILE",
-        default=".",
-        help="the manifest, or the directory that it is in (default: getmodules.toml in the current directory)",
+        help="the manifest, or the directory that it is in (default: the nearest getmodules.toml, here or above)",
     )
 
 
@@ -68,12 +68,39 @@ def open_client(options: argparse.Namespace, console: Console) -> Iterator[tuple
         yield client, progress.Traffic(shown)
 
 
-def manifest_of(options: argparse.Namespace) -> str:
-    """Return --manifest, which must not be empty."""
-    if not options.manifest:
+def manifest_of(options: argparse.Namespace, console: Console, *, lock_suffices: bool = False) -> str:
+    """Return --manifest; without it the directory of the nearest project, else the current one.
+
+    With ``lock_suffices``, a lock without a manifest is a project as well.
+    """
+    if options.manifest == "":
         raise ConfigError("--manifest is empty", hint="is a variable not set?")
-    manifest: str = options.manifest
-    return manifest
+    manifest: str | None = options.manifest
+    return _nearest_project(console, lock_suffices=lock_suffices) if manifest is None else manifest
+
+
+def _nearest_project(console: Console, *, lock_suffices: bool) -> str:
+    from pathlib import Path
+
+    from getmodules.cli.progress import notices
+    from getmodules.project.search import MANIFEST, MANIFEST_OR_LOCK, find_project
+
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        return os.curdir  # whoever uses it says that the current directory is gone
+    shown = notices(console)
+    found = find_project(here, MANIFEST_OR_LOCK if lock_suffices else MANIFEST, lambda text: shown.notice("", text))
+    return os.curdir if found is None else os.path.relpath(found, here)
+
+
+def prefix_of(manifest: str) -> str:
+    """Return what stands before destinations, so that they are seen from the current directory."""
+    from pathlib import Path
+
+    from getmodules.project.manifest import ProjectFiles
+
+    return harmless(ProjectFiles.from_path(Path(os.path.abspath(manifest))).prefix)
 
 
 def pace_of(options: argparse.Namespace) -> Pace | None:
@@ -118,3 +145,22 @@ def versions_as_json(module: InstalledModule | LockedReport) -> dict[str, object
         "previous_version": module.previous_version,
         "previous_id": module.previous_id,
     }
+
+
+def installed_as_json(module: InstalledModule) -> dict[str, object]:
+    """Return a module that was installed, as the JSON of these commands has it."""
+    return {
+        "name": module.name,
+        "action": module.action,
+        "package": module.package,
+        "subdir": module.subdir,
+        "dest": module.dest,
+        "h1": module.h1,
+        "t1": module.t1,
+        **versions_as_json(module),
+    }
+
+
+def directory_as_json(directory: FormerDirectory) -> dict[str, object]:
+    """Return a directory that is not wanted any more, as the JSON of these commands has it."""
+    return {"dest": directory.dest, "state": directory.state, "reason": directory.reason}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from getmodules.cli.options import Parser, add_output
-from getmodules.cli.project import add_manifest, manifest_of
+from getmodules.cli.project import add_manifest, manifest_of, prefix_of
 from getmodules.cli.render import Console, harmless
 
 _EPILOG = """\
@@ -38,7 +38,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from getmodules.project.manifest import ProjectFiles
     from getmodules.project.trees import read_tree
 
-    packages = read_tree(ProjectFiles.from_path(Path(manifest_of(options))))
+    manifest = manifest_of(options, console, lock_suffices=True)
+    packages = read_tree(ProjectFiles.from_path(Path(manifest)))
     if console.json:
         shown = [
             {
@@ -54,14 +55,14 @@ def run(options: argparse.Namespace, console: Console) -> int:
         ]
         console.json_line({"packages": shown})
         return 0
-    lines = []
+    lines, prefix = [], prefix_of(manifest)
     for package, modules in packages:
         lines.append(harmless(package.address))
         for number, module in enumerate(modules, 1):
             branch = "`--" if number == len(modules) else "|--"
             subdir = f" //{module.subdir}" if module.subdir else ""
             selected = f" {module.selected}" if module.selected else ""
-            lines.append(harmless(f"{branch} {module.name}{selected}{subdir} in {module.dest}"))
+            lines.append(harmless(f"{branch} {module.name}{selected}{subdir} in {prefix}{module.dest}"))
     if lines:
         console.data("\n".join(lines))
     return 0

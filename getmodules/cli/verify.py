@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from getmodules.cli.options import Completes, Parser, client_of
-from getmodules.cli.project import add_project, manifest_of
+from getmodules.cli.project import add_project, manifest_of, prefix_of
 from getmodules.cli.render import Console, harmless
 from getmodules.errors import VerificationError
 
@@ -49,13 +49,15 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from getmodules.cli.progress import notices
 
     client = client_of(options, console)
-    report = client.verify(manifest_of(options), names=options.names, progress=notices(console))
+    manifest = manifest_of(options, console, lock_suffices=True)
+    report = client.verify(manifest, names=options.names, progress=notices(console))
+    prefix = prefix_of(manifest)
     if console.json:
         console.json_line({"modules": [_as_json(module) for module in report.modules]})
     else:
         shown = [module for module in report.modules if not console.quiet or module.state != "ok"]
         if shown:
-            console.data("\n".join(line for module in shown for line in _as_lines(module)))
+            console.data("\n".join(line for module in shown for line in _as_lines(module, prefix)))
         elif not console.quiet:
             console.data("nothing to verify: the lock has no modules")
     for module in report.modules:
@@ -84,12 +86,12 @@ def _as_json(module: VerifiedModule) -> dict[str, object]:
     }
 
 
-def _as_lines(module: VerifiedModule) -> list[str]:
+def _as_lines(module: VerifiedModule, prefix: str) -> list[str]:
     lines = _files(module.differences)
     if module.state == "modified" and not lines:
         # What is locked is not in the cache, to compare file by file; perhaps the lock was edited.
         lines = _hashes(module)
-    return [f"{module.state:8}  {module.dest}", *lines]
+    return [f"{module.state:8}  {prefix}{module.dest}", *lines]
 
 
 def _hashes(module: VerifiedModule) -> list[str]:

@@ -18,6 +18,7 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -32,6 +33,7 @@ from getmodules.files.syscalls import exchange, sync_filesystem
 from getmodules.util.redact import printable
 from getmodules.util.values import valueclass
 
+_FORCE = "--force replaces this directory"
 _WORK_TREE_MARKS = (".git", ".hg", ".svn")
 #: The depth to which work trees are looked for: against accidents, without searching a large module for minutes.
 _DEPTH, _MOST_ENTRIES = 3, 10_000
@@ -66,13 +68,16 @@ class Destination:
             raise InstallError(f"{shown} cannot be a destination: {error}") from error
         return cls(path=path, shown=shown, force=force, source_root=source_root)
 
-    def check(self) -> None:
-        """Refuse a destination that is in use, or that must never be replaced."""
+    def check(self, *, may_be_full: bool = False) -> None:
+        """Refuse a destination that is in use, or that must never be replaced.
+
+        With ``may_be_full``, an ordinary directory is let through: it may be what is about to be installed.
+        """
         try:
             status = status_of(self.path)
             self._check_source(status)
             if status is not None:
-                self._check_occupant(status)
+                self._check_occupant(status, may_be_full=may_be_full)
         except FileNotFoundError:
             return  # moved away since it was seen, by another run that replaces it: nothing is in the way now
         except OSError as error:
@@ -104,7 +109,7 @@ class Destination:
                 hint="choose a destination that has nothing to do with the source",
             )
 
-    def _check_occupant(self, status: os.stat_result) -> None:
+    def _check_occupant(self, status: os.stat_result, *, may_be_full: bool) -> None:
         if not is_real_directory(status):
             kind = _kind(status)
             if self.force:
@@ -121,10 +126,10 @@ class Destination:
                 raise self._protected("the current directory", hint="cd .. and name it from there")
         else:
             reason = self._reason_to_keep(status)
-            if not self.force:
+            if not self.force and not (may_be_full and reason is None):
                 raise DestinationExistsError(
                     f"the destination {self.shown} exists and is not empty",
-                    hint="choose another destination" if reason else "--force replaces this directory",
+                    hint="choose another destination" if reason else _FORCE,
                 )
         if reason:
             raise self._protected(reason)
@@ -146,6 +151,11 @@ class Destination:
         self, reason: str, hint: str = "choose another destination: --force replaces ordinary directories only"
     ) -> InstallError:
         return InstallError(f"the destination {self.shown} is {reason}", part="protected", hint=hint)
+
+    def is_another_tree(self, difference: str) -> DestinationExistsError:
+        return DestinationExistsError(
+            f"the destination {self.shown} exists, and is not what would be installed: {difference}", hint=_FORCE
+        )
 
     def replaced_by_something_else(self) -> InstallError:
         return self._protected("not a directory any more: it changed in this moment")
@@ -255,6 +265,8 @@ def _mount_at(path: Path) -> str | None:
     return None
 
 
+#: Returns in words how the directory at the second path differs from the one at the first; None if it does not.
+Compare = Callable[[Path, Path], str | None]
 _ATTEMPTS = 20
 #: Errors of rename that say that something is at the destination already.
 _OCCUPIED = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
@@ -263,8 +275,9 @@ _OCCUPIED = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
 class Staging:
     """The staging of one module, in a ``with`` block: leaving it removes what was not published."""
 
-    def __init__(self, destination: Destination, private: PrivateDirectories) -> None:
+    def __init__(self, destination: Destination, private: PrivateDirectories, compare: Compare | None) -> None:
         self._destination = destination
+        self._compare = None if destination.force else compare
         self._parent = destination.path.parent
         self._private = private
         self._directory = Path()
@@ -281,14 +294,16 @@ class Staging:
         *,
         force: bool,
         source_root: Path | None,
+        compare: Compare | None = None,
     ) -> Staging:
         """Return a staging for ``dest``; nothing is touched before the ``with`` block.
 
-        ``force`` may replace an ordinary directory. ``source_root`` is what is copied or unpacked, where that
+        ``force`` may replace an ordinary directory. With ``compare``, one that is just what would be published is left
+        alone; without either, it is refused before any work. ``source_root`` is what is copied or unpacked, where that
         lies on this machine. ``private`` belongs to the operation, and removes what is left at its end.
         """
         destination = Destination.from_path(dest, force=force, source_root=source_root, real=private.real)
-        return cls(destination, private)
+        return cls(destination, private, compare)
 
     @property
     def tree(self) -> Path:
@@ -307,7 +322,7 @@ class Staging:
             return os.open(self.tree, DIRECTORY | NOFOLLOW)
 
     def __enter__(self) -> Self:
-        self._destination.check()
+        self._destination.check(may_be_full=self._compare is not None)
         parent = printable(str(self._parent), 1000)
         with translated(f"cannot prepare {self._destination.shown} in the directory {parent}"):
             self._directory = self._private_directory()
@@ -317,14 +332,18 @@ class Staging:
     def __exit__(self, *_: object) -> None:
         self._discard()
 
-    def publish(self) -> None:
-        """Bring the tree to the disk, put it in its place, and remove everything else."""
+    def publish(self) -> bool:
+        """Bring the tree to the disk, put it in its place, and remove everything else.
+
+        Returns False if just that tree is there already, which is then left alone.
+        """
         shown = self._destination.shown
         with translated(f"cannot bring {shown} to the disk"):
             self._sync()
         with translated(f"cannot put {shown} in its place"):
-            self._put_in_place()
+            is_new = self._put_in_place()
         self._discard()
+        return is_new
 
     # ------------------------------------------------------------------------------------------- preparing
 
@@ -364,26 +383,41 @@ class Staging:
         finally:
             os.close(tree)
 
-    def _put_in_place(self) -> None:
+    def _put_in_place(self) -> bool:
         """Put the tree in its place. Others may do the same at this moment: the rename decides who was first."""
         for attempt in range(_ATTEMPTS):
             try:
                 self._rename_to_destination()
-                return
+                return True
             except OSError as error:
                 if error.errno == errno.EBUSY:
                     raise self._destination.in_use() from error
                 if error.errno not in _OCCUPIED or attempt == _ATTEMPTS - 1:
                     raise
-            self._destination.check()  # refuses whatever may not be replaced; else it is force, or empty again
+            # Refuses whatever may not be replaced; else it is force, or may be the same tree, or is empty again.
+            self._destination.check(may_be_full=self._compare is not None)
             if self._destination.force and self._replace():
-                return
+                return True
+            if self._compare is not None and self._is_there_already(self._compare):
+                return False
+        raise AssertionError("the last attempt raises or returns")
+
+    def _is_there_already(self, compare: Compare) -> bool:
+        """Return whether the tree is at the destination already, and False if nothing is there; raise if another is."""
+        dest = self._destination.path
+        with suppress(FileNotFoundError):
+            if os.listdir(dest):
+                difference = compare(self.tree, dest)
+                if difference is not None:
+                    raise self._destination.is_another_tree(difference)
+                return True
+        return False
 
     def _rename_to_destination(self) -> None:
         """Rename the tree, atomically. The kernel refuses anything at the destination but an empty directory."""
         dest = self._destination.path
         if sys.platform == "win32" and os.path.lexists(dest):
-            self._destination.check()
+            self._destination.check(may_be_full=self._compare is not None)
             os.rmdir(dest)  # rename replaces nothing there; this refuses what is not empty
         os.rename(self.tree, dest)
 

@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 
 from getmodules.addresses.types import ModuleAddress, PackageAddress
 from getmodules.addresses.url import check_url
-from getmodules.api.model import Demand, Installed, Request, Resolved, Want
+from getmodules.api.model import Demand, Guard, Installed, Request, Resolved, Want
 from getmodules.errors import GetModulesError
 from getmodules.pipeline.install import install_each, resolve_address
 from getmodules.pipeline.operation import Operation
@@ -46,8 +46,7 @@ class Job:
     demands: tuple[Demand, ...] = ()
     tree_demands: tuple[Demand, ...] = ()
     force: bool = False
-    #: Raises if what lies at ``dest`` may not be replaced any more.
-    guard: Callable[[], None] | None = None
+    guard: Guard | None = None
     #: It is only looked at: ``dest`` is a private directory.
     aside: bool = False
 

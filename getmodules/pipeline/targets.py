@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
-from getmodules.api.model import Installed, Request, Tree, Want
+from getmodules.api.model import Action, Guard, Installed, Request, Tree, Want
 from getmodules.api.ports import Context
+from getmodules.archive.hashing import find_difference
 from getmodules.archive.selection import Output
 from getmodules.archive.writer import write_members
 from getmodules.errors import ContentError, CorruptArchiveError, GetModulesError, SubdirectoryNotFoundError
@@ -18,6 +19,7 @@ from getmodules.pipeline.detect import local_root
 from getmodules.pipeline.operation import Operation
 from getmodules.pipeline.receive import Package
 from getmodules.plugins.loader import attributed
+from getmodules.util.values import replace
 
 
 class Targets:
@@ -40,7 +42,13 @@ class Targets:
             for want in self._request.wants:
                 operation.checkpoint()
                 with self.failing_alone(want), naming_full_disk(want.dest.parent):
-                    staging = Staging.beside(want.dest, operation.private, force=want.force, source_root=source_root)
+                    staging = Staging.beside(
+                        want.dest,
+                        operation.private,
+                        force=want.force,
+                        source_root=source_root,
+                        compare=find_difference,
+                    )
                     self._stagings[want.dest] = stack.enter_context(staging)
             yield tuple(want for want in self._request.wants if want.dest in self._stagings)
 
@@ -91,15 +99,16 @@ class Targets:
         """Note that the tree of ``want`` has passed the last gate."""
         self._accepted[want.dest] = installed
 
-    def publish(self, guards: Mapping[Path, Callable[[], None]]) -> None:
-        """Put each accepted tree at its destination; ``guards`` raise where one may not be replaced any more."""
+    def publish(self, guards: Mapping[Path, Guard]) -> None:
+        """Put each accepted tree at its destination; ``guards`` may keep it from that."""
         for want in self._request.wants:
             if want.dest in self._accepted:
-                with self.failing_alone(want), naming_full_disk(want.dest.parent):
-                    if want.dest in guards:
-                        guards[want.dest]()
-                    self._stagings[want.dest].publish()
-                    self._results[want.dest] = self._accepted[want.dest]
+                with self.failing_alone(want):
+                    accepted = self._accepted[want.dest]
+                    # A guard writes elsewhere, and names that itself.
+                    with guards.get(want.dest, nullcontext)(accepted), naming_full_disk(want.dest.parent):
+                        is_new = self._stagings[want.dest].publish()
+                    self._results[want.dest] = accepted if is_new else replace(accepted, action=Action.UNCHANGED)
 
     @property
     def published(self) -> tuple[Want, ...]:

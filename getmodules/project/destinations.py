@@ -21,6 +21,7 @@ from getmodules.project.manifest import Manifest, ModuleEntry
 from getmodules.project.names import LOCK_NAME, collision_error, find_collision
 from getmodules.project.workspace import Workspace
 from getmodules.util.redact import printable
+from getmodules.util.values import valueclass
 
 
 def check_manifest(manifest: Manifest, lock: Lock | None, fresh: Callable[[str], bool], workspace: Workspace) -> None:
@@ -106,6 +107,37 @@ def _has_links(dests: Iterable[str], workspace: Workspace) -> bool:
 def _with_parents(path: str) -> Iterator[str]:
     yield path
     yield from map(str, Path(path).parents)
+
+
+@valueclass
+class Occupied:
+    """The destinations that modules of a project have, and the sources that may be directories, with their names."""
+
+    dests: tuple[tuple[str, str], ...]
+    sources: Mapping[str, str]
+
+    @classmethod
+    def of(cls, manifest: Manifest | None, lock: Lock | None) -> Occupied:
+        """Return those of the manifest, if it is read, and of the lock: while they differ, both count."""
+        entries = {} if manifest is None else manifest.modules
+        locked = {} if lock is None else lock.modules
+        sources = {name: module.package for name, module in locked.items() if lock and _is_directory(lock, name)}
+        sources |= {name: entry.source for name, entry in entries.items() if name not in locked}
+        dests = [(entry.name, entry.dest) for entry in entries.values()]
+        dests += [(module.name, module.dest) for module in locked.values()]
+        return cls(dests=tuple(dests), sources=sources)
+
+
+def find_occupant(dest: str, occupied: Occupied, workspace: Workspace) -> str | None:
+    """Return the module that has the directory ``dest``, a part of it or one around it; or that copies one of these."""
+    path = fold(workspace.real_dest(dest))
+    places = [(name, fold(workspace.real_dest(each))) for name, each in occupied.dests]
+    copied = _copied_directories(occupied.sources, workspace)
+    places += [(name, directory) for directory, users in copied.items() for name, _ in users]
+    for name, place in places:
+        if os.path.join(path, "").startswith(os.path.join(place, "")) or place.startswith(os.path.join(path, "")):
+            return name
+    return None
 
 
 def check_own(entry: ModuleEntry, address: ModuleAddress, workspace: Workspace) -> None:

@@ -1,8 +1,7 @@
-"""``add`` and ``remove``: one change of the manifest, and of the lock with it.
+"""The text of a manifest with a module more, or with one less; every other character stays as it is.
 
-A module is added to the text of the manifest, or removed from it, and every other character stays as it is. A library
-that writes TOML is not needed: a table is appended at the end, or such a table is removed. The edited text is parsed
-again, and unless it says exactly what it should, nothing is changed.
+A library that writes TOML is not needed: a table is appended at the end, or such a table is removed. The edited text is
+parsed again, and unless it says exactly what it should, nothing is changed.
 """
 
 from __future__ import annotations
@@ -14,74 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from getmodules.errors import ConfigError
-from getmodules.files.durable import shown_path
-from getmodules.project.lock import lock_manifest
-from getmodules.project.lockfile import Lock
-from getmodules.project.manifest import Manifest, parse_manifest
-from getmodules.project.moving import advise_on_latest
+from getmodules.project.manifest import parse_manifest
 from getmodules.project.names import check_name, check_source
-from getmodules.project.reports import LockReport
-from getmodules.project.toml import nearest_hint, read_marked, toml_string
-from getmodules.project.workspace import Workspace, target_of, write_file
-from getmodules.util.values import field, valueclass
+from getmodules.project.toml import nearest_hint, toml_string
 
 _HEADER = re.compile(r"^[ \t]*\[")
-
-
-@valueclass(kw_only=False, frozen=False)
-class Addition:
-    """A module that ``add`` puts into the manifest and the lock."""
-
-    name: str
-    entry: Mapping[str, str]
-    _text: str = field(default="", init=False)
-
-    def edited(self, path: Path) -> Manifest:
-        """Return the manifest with the module in it, from what the file says now; nothing is written yet."""
-        mark, text = read_marked(path) or ("", "")
-        text = with_module(text, self.entry, self.name, path)
-        self._text = mark + text
-        return parse_manifest(text, path)
-
-    def settle(self, workspace: Workspace) -> LockReport:
-        """Write the lock, then the manifest: if locking fails, the manifest stays as it was."""
-        with workspace.exclusive():
-            manifest = workspace.manifest()
-            target_of(workspace.files.manifest)
-            report = lock_manifest(manifest, None, workspace)
-            if not report.failures:
-                write_file(workspace.files.manifest, self._text, workspace.operation.sweeper)
-                advise_on_latest(self.name, self.entry, workspace)
-            return report
-
-
-@valueclass(kw_only=False, frozen=False)
-class Removal:
-    """A module that ``remove`` takes out of the manifest and the lock."""
-
-    name: str
-    _text: str = field(default="", init=False)
-
-    def edited(self, path: Path) -> Manifest:
-        found = read_marked(path)
-        if found is None:
-            raise ConfigError(f"there is no {shown_path(path)}", hint="--manifest FILE names one that lies elsewhere")
-        mark, text = found
-        text = without_module(text, self.name, path)
-        self._text = mark + text
-        return parse_manifest(text, path)
-
-    def settle(self, workspace: Workspace) -> None:
-        with workspace.exclusive():
-            workspace.manifest()
-            target_of(workspace.files.manifest)
-            lock = workspace.lock()
-            if lock is not None and self.name in lock.modules:
-                workspace.write_lock(Lock.of(lock.entry(name) for name in lock.modules if name != self.name))
-            write_file(workspace.files.manifest, self._text, workspace.operation.sweeper)
-
-
-# ---------------------------------------------------------------------------------------------- the text of a manifest
 
 
 def with_module(text: str, entry: Mapping[str, str], name: str, path: Path) -> str:

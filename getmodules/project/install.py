@@ -8,19 +8,20 @@ never overwritten.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from getmodules.api.model import Installed
+from getmodules.api.model import Action, Installed
 from getmodules.archive.tree_hash import TreeHashes
 from getmodules.errors import DestinationExistsError, GetModulesError
 from getmodules.pipeline.batch import Failure, Job, Outcome, install_all
-from getmodules.project.destinations import check_lock, check_manifest
+from getmodules.project.destinations import Occupied, check_lock, check_manifest
 from getmodules.project.lockfile import Lock, LockedModule, LockedPackage, require_lock
 from getmodules.project.manifest import Manifest, ModuleEntry
-from getmodules.project.modes import is_same_tree
+from getmodules.project.modes import is_one_of, is_same_tree
 from getmodules.project.plan import (
     Entry,
     Plan,
@@ -32,7 +33,8 @@ from getmodules.project.plan import (
     locked_job,
     merge_lock,
 )
-from getmodules.project.reports import Action, InstalledModule, InstallReport
+from getmodules.project.removal import prune
+from getmodules.project.reports import FormerDirectory, InstalledModule, InstallReport
 from getmodules.project.select import Target, find_targets
 from getmodules.project.trees import MOVE_IT_AWAY, describe, hashes_of, is_vacant, odd_kind
 from getmodules.project.workspace import Workspace, choose_modules, private_directory
@@ -52,6 +54,8 @@ class InstallOptions:
     #: Leave the manifest unread.
     frozen: bool = False
     force: bool = False
+    #: Take away what was installed here and is not locked any more; with names nothing.
+    prune: bool = False
 
 
 def install(options: InstallOptions, workspace: Workspace) -> InstallReport:
@@ -71,7 +75,7 @@ class _Installation:
         lock = require_lock(self.workspace.files)
         names = choose_modules(self.options.names, lock.modules)
         self._install_locked({name: lock.entry(name) for name in names}, partial(check_lock, lock, self.workspace))
-        return self.results.report(names, lock_written=False)
+        return replace(self.results.report(names, lock_written=False), pruned=self._pruned(None, lock))
 
     def from_manifest(self) -> InstallReport:
         lock = self.workspace.lock()
@@ -89,8 +93,15 @@ class _Installation:
             self._install_fresh(fresh, lock)
         written = False
         if not self.results.failures and not plan.in_step:
-            written = self.workspace.write_lock(merge_lock(lock, self.results.entries, manifest))
-        return self.results.report(names, lock_written=written)
+            lock = merge_lock(lock, self.results.entries, manifest)
+            written = self.workspace.write_lock(lock)
+        return replace(self.results.report(names, lock_written=written), pruned=self._pruned(manifest, lock))
+
+    def _pruned(self, manifest: Manifest | None, lock: Lock | None) -> tuple[FormerDirectory, ...]:
+        """Take away what is to be pruned. Where a module failed that is nothing: the lock is not what it should be."""
+        if not self.options.prune or self.options.names or self.results.failures:
+            return ()
+        return prune(Occupied.of(manifest, lock), self.workspace)
 
     # ---------------------------------------------------------------------------------- modules that are locked
 
@@ -139,7 +150,7 @@ class _Installation:
         found = hashes_of(dest)
         if is_same_tree(module.hashes, found, dest, self.workspace):
             return None
-        if not self.options.force and not self._is_one_of(ours, found, dest):
+        if not self.options.force and not is_one_of(ours, found, dest, self.workspace):
             raise _edited_error(module, package, dest, self.workspace)
         return self._replacing(locked_job(module, package, self.workspace, dest, force=True), ours)
 
@@ -178,7 +189,7 @@ class _Installation:
         dest = self._swept_dest(target.entry.dest)
         if self.options.force or is_vacant(dest):
             return fresh_job(target, dest, force=self.options.force)
-        if self._is_one_of(ours, hashes_of(dest), dest):
+        if is_one_of(ours, hashes_of(dest), dest, self.workspace):
             return self._replacing(fresh_job(target, dest, force=True), ours)
         # Perhaps it is just what we are about to install: a run that was killed, or trees in version control.
         return fresh_job(target, spare / target.entry.name, aside=True)
@@ -191,7 +202,8 @@ class _Installation:
         if not is_same_tree(module.hashes, hashes_of(dest), dest, self.workspace):
             ways = "or move it away" if odd_kind(dest) else "move the directory away, or replace it with --force"
             self.results.failures[name] = DestinationExistsError(
-                f"{module.dest} exists, and is not what {name} is", hint=f"choose another dest, {ways}"
+                f"{self.workspace.place_of(module.dest)} exists, and is not what {name} is",
+                hint=f"choose another dest, {ways}",
             )
 
     # ------------------------------------------------------------------------------------------- destinations
@@ -205,22 +217,23 @@ class _Installation:
         self.workspace.operation.sweeper.sweep(path.parent)
         return path
 
-    def _is_one_of(self, ours: Collection[TreeHashes], found: TreeHashes | None, dest: Path) -> bool:
-        return any(is_same_tree(each, found, dest, self.workspace) for each in ours)
-
     def _replacing(self, job: Job, ours: Collection[TreeHashes]) -> Job:
-        """Return ``job`` with a check, just before it replaces its destination, that the tree there is still ours.
+        """Return ``job`` with a check, just before it replaces its destination, that the tree there is still ours."""
 
-        Fetching may take minutes, during which the tree may be edited.
-        """
-
-        def check() -> None:
-            if not (is_vacant(job.dest) or self._is_one_of(ours, hashes_of(job.dest), job.dest)):
-                raise DestinationExistsError(
-                    f"{printable(str(job.dest), 1000)} was edited while the module was fetched", hint=_MOVE_CHANGES
-                )
+        @contextmanager
+        def check(installed: Installed) -> Iterator[None]:
+            check_still_ours(ours, job.dest, self.workspace)
+            yield
 
         return job if self.options.force else replace(job, guard=check)
+
+
+def check_still_ours(ours: Collection[TreeHashes], dest: Path, workspace: Workspace) -> None:
+    """Raise if the tree at ``dest`` is none of ``ours`` any more: it may have been edited while the module came."""
+    if not (is_vacant(dest) or is_one_of(ours, hashes_of(dest), dest, workspace)):
+        raise DestinationExistsError(
+            f"{printable(str(dest), 1000)} was edited while the module was fetched", hint=_MOVE_CHANGES
+        )
 
 
 def _locked_entries(names: Iterable[str], manifest: Manifest, lock: Lock | None, plan: Plan) -> dict[str, Entry]:
@@ -238,11 +251,9 @@ def _edited_error(
 ) -> DestinationExistsError:
     kind = odd_kind(dest)
     if kind is not None:
-        return DestinationExistsError(f"{module.dest} is {kind}", hint=MOVE_IT_AWAY)
-    return DestinationExistsError(
-        f"{module.dest} is not what was installed there{describe(module, package, dest, workspace)}",
-        hint=_MOVE_CHANGES,
-    )
+        return DestinationExistsError(f"{workspace.place_of(module.dest)} is {kind}", hint=MOVE_IT_AWAY)
+    place, files = workspace.place_of(module.dest), describe(module, package, dest, workspace)
+    return DestinationExistsError(f"{place} is not what was installed there{files}", hint=_MOVE_CHANGES)
 
 
 @valueclass(kw_only=False, frozen=False)
@@ -264,7 +275,7 @@ class _InstallResults:
     relocked: dict[str, Entry] = field(default_factory=dict)
 
     def add(self, outcome: Outcome[Installed]) -> None:
-        self.actions |= dict.fromkeys(outcome.done, Action.INSTALLED)
+        self.actions |= {name: installed.action for name, installed in outcome.done.items()}
         self.trees |= {name: TreeHashes(installed.h1, installed.t1) for name, installed in outcome.done.items()}
         self.fail(outcome.failures)
 

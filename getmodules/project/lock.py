@@ -20,7 +20,7 @@ from getmodules.project.reports import Change, CheckReport, LockedReport, LockRe
 from getmodules.project.select import Target, find_targets, locked_target
 from getmodules.project.workspace import Workspace, choose_modules, private_directory
 from getmodules.util.digest import Digest
-from getmodules.util.values import replace, valueclass
+from getmodules.util.values import field, replace, valueclass
 
 _NO_IDENTITY = "fetch/no-identity"
 
@@ -35,13 +35,40 @@ class Upgrade:
 def lock(upgrade: Upgrade | None, workspace: Workspace) -> LockReport:
     """Bring the lock up to date, while no other run works in the project."""
     with workspace.exclusive():
-        return lock_manifest(workspace.manifest(), upgrade, workspace, judge_kept=True)
+        update = look_up(workspace.manifest(), upgrade, workspace, judge_kept=True)
+        if update.failures:
+            return LockReport(failures=update.failures)
+        after = update.lock()
+        return LockReport(modules=update.changes(after), written=workspace.write_lock(after))
 
 
-def lock_manifest(
-    manifest: Manifest, upgrade: Upgrade | None, workspace: Workspace, *, judge_kept: bool = False
-) -> LockReport:
-    """Bring the lock up to date with ``manifest``; nothing is written if a module fails.
+@valueclass
+class LockUpdate:
+    """A change of the lock that a manifest asks for: its new entries were looked up, and nothing is written yet."""
+
+    before: Lock | None
+    plan: Plan
+    manifest: Manifest
+    entries: Mapping[str, Entry] = field(default_factory=dict, hash=False)
+    failures: tuple[Failure, ...] = ()
+
+    def lock(self, more: Mapping[str, Entry] | None = None) -> Lock:
+        """Return the lock that follows, with ``more`` entries."""
+        return merge_lock(self.before, {**self.entries, **(more or {})}, self.manifest)
+
+    def changes(self, after: Lock) -> tuple[LockedReport, ...]:
+        return tuple(_changes(self.before or Lock(), after))
+
+
+def look_up(
+    manifest: Manifest,
+    upgrade: Upgrade | None,
+    workspace: Workspace,
+    *,
+    judge_kept: bool = False,
+    without: str | None = None,
+) -> LockUpdate:
+    """Look up what the lock lacks of ``manifest``, but for the module ``without``.
 
     With ``judge_kept``, the gate of addresses is asked about entries that stay as they are, too.
     """
@@ -49,17 +76,13 @@ def lock_manifest(
     plan = compare(manifest, before, find_mismatched(manifest, before, workspace))
     check_manifest(manifest, before, plan.fresh, workspace)
     renewed = frozenset() if upgrade is None else frozenset(choose_modules(upgrade.names, manifest.modules))
-    wanted = find_targets(
-        [entry for name, entry in manifest.modules.items() if plan.fresh(name) or name in renewed], workspace
-    )
+    stale = [name for name in manifest.modules if (plan.fresh(name) or name in renewed) and name != without]
+    wanted = find_targets([manifest.modules[name] for name in stale], workspace)
     kept = [name for name in manifest.modules if not plan.fresh(name) and name not in renewed] if judge_kept else []
     refused = () if before is None else _refused(kept, before, workspace)
     found = fetch_entries(wanted.done, workspace)
     failures = (*refused, *wanted.failures, *found.failures)
-    if failures:
-        return LockReport(failures=failures)
-    after = merge_lock(before, found.done, manifest)
-    return LockReport(modules=tuple(_changes(before or Lock(), after)), written=workspace.write_lock(after))
+    return LockUpdate(before=before, plan=plan, manifest=manifest, entries=found.done, failures=failures)
 
 
 def _refused(names: Iterable[str], lock: Lock, workspace: Workspace) -> tuple[Failure, ...]:

@@ -12,6 +12,7 @@ editors.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
@@ -85,6 +86,20 @@ class ProjectFiles:
     @property
     def lock(self) -> Path:
         return self.directory / LOCK_NAME
+
+    @property
+    def prefix(self) -> str:
+        """Return the way from the current directory to the project, which stands before destinations in messages.
+
+        If neither is in the other, it is empty: a destination is shown as the manifest has it.
+        """
+        try:
+            here = Path.cwd()
+        except OSError:  # it is gone
+            return ""
+        if here == self.directory or not (self.directory.is_relative_to(here) or here.is_relative_to(self.directory)):
+            return ""
+        return os.path.relpath(self.directory, here).replace(os.sep, "/") + "/"
 
 
 def read_manifest(path: Path, make: Callable[[str, Path], Manifest] | None = None) -> Manifest:

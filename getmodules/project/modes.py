@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +21,11 @@ def is_same_tree(wanted: TreeHashes, found: TreeHashes | None, dest: Path, works
         return False
     # Tried only if it matters: as a rule, t1 is as it should be.
     return wanted.t1 in (None, found.t1) or not keeps_t1(dest.parent, workspace)
+
+
+def is_one_of(ours: Iterable[TreeHashes], found: TreeHashes | None, dest: Path, workspace: Workspace) -> bool:
+    """Return whether the tree at ``dest``, whose hashes are ``found``, is one of those that we installed."""
+    return any(is_same_tree(each, found, dest, workspace) for each in ours)
 
 
 def knows_t1(package: LockedPackage, workspace: Workspace) -> bool:

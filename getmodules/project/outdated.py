@@ -15,17 +15,25 @@ from getmodules.project.manifest import ModuleEntry
 from getmodules.project.plan import compare, find_mismatched
 from getmodules.project.reports import OutdatedModule, OutdatedReport
 from getmodules.project.select import list_versions
-from getmodules.project.workspace import Workspace
-from getmodules.util.values import valueclass
+from getmodules.project.workspace import Workspace, choose_modules
+from getmodules.util.values import replace, valueclass
 
 
-def outdated(workspace: Workspace) -> OutdatedReport:
-    """Report the modules that are outdated, leaving out those whose manifest entry was edited since it was locked."""
+def outdated(workspace: Workspace, names: tuple[str, ...] = ()) -> OutdatedReport:
+    """Report which modules (all, or those with these names) are outdated.
+
+    Those whose manifest entry was edited since it was locked, or that are not locked at all, are left out. That is told
+    of what was edited, and of what is named.
+    """
     manifest, lock = workspace.manifest(), require_lock(workspace.files)
+    chosen = choose_modules(names, manifest.modules)
+    manifest = replace(manifest, modules={name: manifest.modules[name] for name in chosen})
     plan = compare(manifest, lock, find_mismatched(manifest, lock, workspace))
     in_step = [entry for entry in manifest.modules.values() if not plan.fresh(entry.name)]
     edited = tuple(name for name in manifest.modules if name in lock.modules and plan.fresh(name))
-    _announce_edited(edited, workspace)
+    new = tuple(name for name in chosen if name in names and name not in lock.modules)
+    _announce("edited and not locked again", edited, workspace)
+    _announce("added and not locked yet", new, workspace)
     now = resolve_locked(manifest, plan, lock, workspace)
     newer = _newer(in_step, lock, workspace)
     failed = {failure.module: failure for failure in (*newer.failures, *now.failures)}
@@ -39,15 +47,13 @@ def outdated(workspace: Workspace) -> OutdatedReport:
         else:
             current.append(entry.name)
     failures = tuple(failed[name] for name in manifest.modules if name in failed)
-    return OutdatedReport(modules=tuple(found), failures=failures, current=tuple(current), edited=edited)
+    return OutdatedReport(modules=tuple(found), failures=failures, current=tuple(current), edited=(*edited, *new))
 
 
-def _announce_edited(names: tuple[str, ...], workspace: Workspace) -> None:
+def _announce(what: str, names: tuple[str, ...], workspace: Workspace) -> None:
     if names:
         which = f"{names[0]} was" if len(names) == 1 else f"{', '.join(names)} were"
-        workspace.operation.progress.notice(
-            "", f"not looked at, since {which} edited and not locked again: getmodules lock"
-        )
+        workspace.operation.progress.notice("", f"not looked at, since {which} {what}: getmodules lock")
 
 
 @valueclass

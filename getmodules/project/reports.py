@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
+from getmodules.api.model import Action
 from getmodules.errors import GetModulesError
 from getmodules.pipeline.batch import Failure
 from getmodules.project.labels import version_label
@@ -98,6 +99,47 @@ class LockReport(_Report):
 
 
 @valueclass
+class InstalledModule(_ReportedModule):
+    """A module on the disk, and whether it had to be installed."""
+
+    action: Action
+
+
+@valueclass
+class AddReport(LockReport):
+    """The report of ``add``: that of the lock, and the module that was installed."""
+
+    installed: InstalledModule | None = None
+
+
+class FormerState(StrEnum):
+    """The state of a directory in which a project wants nothing any more."""
+
+    REMOVED = "removed"
+    KEPT = "kept"
+    #: There was nothing.
+    MISSING = "missing"
+
+
+@valueclass
+class FormerDirectory:
+    """A directory in which a module was, and what became of it."""
+
+    dest: str
+    state: FormerState
+    #: Why it was kept, as the end of a sentence; None if that was asked for.
+    reason: str | None = None
+
+
+@valueclass
+class RemoveReport:
+    """The report of ``remove``."""
+
+    name: str
+    directory: FormerDirectory
+
+
+@valueclass
 class Moved:
     """A module whose source means something else today than the lock says."""
 
@@ -115,21 +157,6 @@ class CheckReport(_Report):
     moved: tuple[Moved, ...] = ()
 
 
-class Action(StrEnum):
-    """The action that installed a module, or found that it was not needed."""
-
-    INSTALLED = "installed"
-    #: The tree was there already, as it is locked.
-    UNCHANGED = "unchanged"
-
-
-@valueclass
-class InstalledModule(_ReportedModule):
-    """A module on the disk, and whether it had to be installed."""
-
-    action: Action
-
-
 @valueclass
 class InstallReport(_Report):
     """The report of ``install``."""
@@ -137,6 +164,8 @@ class InstallReport(_Report):
     modules: tuple[InstalledModule, ...] = ()
     #: True if the lock was written.
     locked: bool = False
+    #: With ``prune``, the directories of earlier modules that were there.
+    pruned: tuple[FormerDirectory, ...] = ()
 
 
 class TreeState(StrEnum):
@@ -236,5 +265,5 @@ class OutdatedReport(_Report):
     modules: tuple[OutdatedModule, ...] = ()
     #: The names of modules that are up to date.
     current: tuple[str, ...] = ()
-    #: The names of modules that were edited and not locked again, which are left out.
+    #: The names of modules that are left out: they were edited and not locked again; or asked for, and never locked.
     edited: tuple[str, ...] = ()

@@ -95,13 +95,17 @@ class Workspace:
     def write_lock(self, lock: Lock) -> bool:
         """Write the lock; return whether its text has changed."""
         text = format_lock(lock)
+        if self.has_lock_text(text):
+            return False
+        write_file(self.files.lock, text, self.operation.sweeper)
+        return True
+
+    def has_lock_text(self, text: str) -> bool:
+        """Return whether the file of the lock has just this text."""
         try:
-            unchanged = self.files.lock.read_bytes() == text.encode()
+            return self.files.lock.read_bytes() == text.encode()
         except OSError:
-            unchanged = False
-        if not unchanged:
-            write_file(self.files.lock, text, self.operation.sweeper)
-        return not unchanged
+            return False
 
     def dest(self, dest: str) -> Path:
         """Return the path of a destination; refuse one behind a link to where modules must not be, such as ``.git``."""
@@ -112,11 +116,15 @@ class Workspace:
             check_dest(inner.replace(os.sep, "/"))
         except (ConfigError, ValueError) as error:  # on Windows, there is no way from one drive to another
             raise InstallError(
-                f"the destination {printable(dest, 500)} lies behind a link to a place where no module may be",
+                f"the destination {self.place_of(dest)} lies behind a link to a place where no module may be",
                 part="protected",
                 hint="replace the link by a directory, or give the module another dest",
             ) from error
         return self.files.directory / dest
+
+    def place_of(self, dest: str) -> str:
+        """Return the path of a destination for messages."""
+        return printable(f"{self.files.prefix}{dest}", 1000)
 
     def real_dest(self, dest: str) -> str:
         """Return a destination with the links among its parents resolved; if it is a link itself, that is kept."""

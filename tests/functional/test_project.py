@@ -51,12 +51,13 @@ def test_the_life_of_a_project(place: Place, registry: Registry) -> None:
     added = place.run("add", "vpc", f"{repository}//net", "--version", "~> 1.0")
     assert (added.code, added.err) == (0, "")
     assert added.out.startswith(f"new  vpc  {repository}?digest=sha256:")
-    assert place.run("add", "src", "./src").code == 0
+    assert added.out.endswith("\ninstalled  modules/vpc\n")
+    assert place.run("add", "src", "./src", "--no-install").code == 0
 
     installed = place.run("install", "--locked")
     assert (installed.code, installed.err) == (0, "")
     assert [line.split()[:2] for line in installed.out.splitlines()] == [
-        ["installed", "modules/vpc"],
+        ["unchanged", "modules/vpc"],
         ["installed", "modules/src"],
     ]
     assert place.tree("modules/vpc") == {"net.tf": b"1.1.0"}
@@ -76,7 +77,7 @@ def test_the_life_of_a_project(place: Place, registry: Registry) -> None:
     assert place.tree("modules/vpc") == {"net.tf": b"1.2.0"}
 
     removed = place.run("remove", "src")
-    assert (removed.code, removed.out) == (0, "removed src; what was installed of it stays\n")
+    assert (removed.code, removed.out) == (0, "removed src and modules/src\n")
     assert place.run("install", "--locked").out.startswith("unchanged  modules/vpc")
 
 
@@ -97,10 +98,12 @@ def test_everything_as_json(place: Place, registry: Registry) -> None:
     assert (added["written"], added["errors"]) == (True, [])
     (locked,) = added["modules"]
     assert set(locked) == {"name", "change", "package", "subdir", "dest", "h1", "t1", "selected"}
-    installed = place.run("install", "--json").object
-    assert set(installed) == {"modules", "lock_written", "errors", "seconds"}
-    (module,) = installed["modules"]
+    (module,) = added["installed"]
     assert (module["name"], module["action"]) == ("vpc", "installed")
+    installed = place.run("install", "--json").object
+    assert set(installed) == {"modules", "lock_written", "errors", "pruned", "seconds"}
+    (module,) = installed["modules"]
+    assert (module["name"], module["action"]) == ("vpc", "unchanged")
     assert (module["h1"], module["t1"]) == (locked["h1"], locked["t1"])
     place.write("modules/vpc/main.tf", "mine")
     verified = place.run("verify", "--json")
@@ -115,7 +118,10 @@ def test_everything_as_json(place: Place, registry: Registry) -> None:
     assert outdated["modules"][0]["moved"] == checked.object["moved"][0]["now"]
     tree = place.run("tree", "--json").object
     assert [each["name"] for each in tree["packages"][0]["modules"]] == ["vpc"]
-    assert place.run("remove", "vpc", "--json").object == {"removed": "vpc"}
+    assert place.run("remove", "vpc", "--json").object == {
+        "removed": "vpc",
+        "directory": {"dest": "modules/vpc", "state": "kept", "reason": "it is not what was installed there"},
+    }
 
 
 def test_all_failures_are_listed(place: Place, registry: Registry) -> None:

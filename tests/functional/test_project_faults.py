@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,7 +122,12 @@ def _project(tmp_path: Path) -> Project:
 
 def _work(project: Project, command: str) -> int:
     client = Client(environ={"GETMODULES_PLUGINS": ""}, use_cache=False)
-    report = getattr(client, command)(project.directory)
+    if command == "add":
+        report: Any = client.add("added", "./pkg.zip//net", project.directory)
+    elif command == "remove":
+        return 0 if client.remove("changed", project.directory) else 1
+    else:
+        report = getattr(client, command)(project.directory)
     return 1 if report.failures else 0
 
 
@@ -139,6 +145,13 @@ def _states(project: Project) -> dict[str, str]:
     return {path.name: hash_tree(path) for path in sorted((project.directory / "modules").iterdir()) if path.is_dir()}
 
 
+def _strike(blow: str) -> None:
+    if blow == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    number = errno.ENOSPC if blow == "no space" else errno.EACCES
+    raise OSError(number, os.strerror(number))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("blow", ["kill", "no space", "denied"])
 @pytest.mark.parametrize("command", ["install", "lock"])
@@ -154,18 +167,12 @@ def test_at_every_step(command: str, blow: str, tmp_path: Path) -> None:
     new_lock, new = project.lock, _states(project)
     assert new_lock != old_lock
 
-    def strike() -> None:
-        if blow == "kill":
-            os.kill(os.getpid(), signal.SIGKILL)
-        number = errno.ENOSPC if blow == "no space" else errno.EACCES
-        raise OSError(number, os.strerror(number))
-
     for number in range(1, steps + STRIDE, STRIDE):
         shutil.rmtree(project.directory)
         shutil.copytree(pristine, project.directory, symlinks=True)
 
         def child(number: int = number) -> int:
-            processes.strike_at(number, strike)
+            processes.strike_at(number, lambda: _strike(blow))
             try:
                 return _work(project, command)
             except GetModulesError as error:
@@ -181,3 +188,51 @@ def test_at_every_step(command: str, blow: str, tmp_path: Path) -> None:
         assert project.leftovers() == set(), f"at {number}"
         assert project.client.verify(project.directory).ok
         assert project.lock == new_lock
+
+
+def _what_is_there(project: Project) -> tuple[str, str, dict[str, str]]:
+    states = {name: h1 for name, h1 in _states(project).items() if not name.startswith(".getmodules-")}
+    return project.read("getmodules.toml"), project.lock, states
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("blow", ["kill", "no space", "denied"])
+@pytest.mark.parametrize("command", ["add", "remove"])
+def test_a_change_at_every_step(command: str, blow: str, tmp_path: Path) -> None:
+    """Manifest, lock and directory: all are as before, or all are changed; after a kill, the next run makes it good."""
+    project = Project(tmp_path / "project")
+    project.wants(same="./src", changed="./src//net")
+    assert project.client.install(project.directory).failures == ()
+    steps = _steps(project, command, tmp_path)
+    pristine = tmp_path / "pristine"
+    shutil.copytree(project.directory, pristine, symlinks=True)
+    before = _what_is_there(project)
+    assert _work(project, command) == 0
+    after = _what_is_there(project)
+
+    for number in range(1, steps + 1, 1 if STRIDE == 1 else 3):
+        shutil.rmtree(project.directory)
+        shutil.copytree(pristine, project.directory, symlinks=True)
+
+        def child(number: int = number) -> int:
+            processes.strike_at(number, lambda: _strike(blow))
+            try:
+                return _work(project, command)
+            except GetModulesError as error:
+                return error.exit_code
+
+        code = processes.run(child)
+        now = _what_is_there(project)
+        if blow == "kill":
+            assert code in (0, -signal.SIGKILL), f"at {number}"
+            assert all(each in (before[at], after[at]) for at, each in enumerate(now[:2])), f"at {number}"
+            client = Client(environ={"GETMODULES_PLUGINS": ""}, use_cache=False)
+            assert client.install(project.directory, prune=True).failures == (), f"at {number}"
+            assert _what_is_there(project) in (before, after), f"at {number}"
+        elif code:
+            assert now == before, f"at {number}: {code}"
+        elif now != after:  # a directory that could not be removed is named, and is no error
+            assert (command, now[:2]) == ("remove", after[:2]), f"at {number}"
+            assert now[2] == before[2], f"at {number}"
+        project.client.install(project.directory)
+        assert project.leftovers() == set(), f"at {number}"

@@ -82,7 +82,26 @@ def test_a_getter_gets_credentials_for_one_origin_only(tmp_path: Path) -> None:
     assert found[1] is None
 
 
-def test_a_destination_with_something_in_it_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+@pytest.mark.parametrize("occupant", ["a file", "a link", "a work tree"])
+def test_a_destination_that_nothing_can_replace_is_refused_before_anything_is_asked(
+    occupant: str, tmp_path: Path
+) -> None:
+    if occupant == "a file":
+        (tmp_path / "dest").write_text("mine")
+    elif occupant == "a link":
+        (tmp_path / "dest").symlink_to(tmp_path)
+    else:
+        (tmp_path / "dest/.git").mkdir(parents=True)
+    getter = FakeGetter(answer=members_of())
+    before = snapshot(tmp_path)
+    with pytest.raises(GetModulesError) as caught:
+        client_with(getter).get("fake://h/x", tmp_path / "dest")
+    assert caught.value.code == "destination-exists"
+    assert getter.asked == []
+    assert snapshot(tmp_path) == before
+
+
+def test_a_destination_with_something_in_it_is_refused_but_by_force(tmp_path: Path) -> None:
     (tmp_path / "dest").mkdir()
     (tmp_path / "dest" / "mine").write_text("mine")
     getter = FakeGetter(answer=members_of())
@@ -90,7 +109,6 @@ def test_a_destination_with_something_in_it_is_refused_before_anything_is_asked(
     with pytest.raises(GetModulesError) as caught:
         client_with(getter).get("fake://h/x", tmp_path / "dest")
     assert caught.value.code == "destination-exists"
-    assert getter.asked == []
     assert snapshot(tmp_path) == before
     client_with(getter).get("fake://h/x", tmp_path / "dest", force=True)
     assert installed_files(tmp_path / "dest") == FILES

@@ -28,6 +28,7 @@ def test_results_are_frozen_and_have_exactly_the_promised_fields(tmp_path: Path)
         "evidence",
         "archive",
         "archive_bytes",
+        "action",
     ]
     with pytest.raises(FrozenValueError):
         installed.h1 = "h1:other"  # type: ignore[misc]

@@ -6,15 +6,54 @@ import pytest
 
 from tests.support.commandline import call, without_seconds
 from tests.support.projects import Project
+from tests.support.snapshots import snapshot
 
 
 def test_adding(project: Project) -> None:
     done = call("add", "net", "./src//net", "--dest", "vendor/net")
     assert (done.code, done.err) == (0, "")
-    assert without_seconds(done.out) == "net  new  ./src//net\n1 new\n"
+    assert without_seconds(done.out) == "net  installed  vendor/net\n1 new, 1 installed\n"
+    assert project.tree("vendor/net") == {"net.tf": b"# net\n"}
     assert project.read("getmodules.toml") == '[modules.net]\nsource = "./src//net"\ndest = "vendor/net"\n'
     more = call("add", "zip", "./pkg.zip", "--json").object
     assert [(module["name"], module["change"]) for module in more["modules"]] == [("net", "unchanged"), ("zip", "new")]
+    assert [(each["name"], each["action"], each["dest"]) for each in more["installed"]] == [
+        ("zip", "installed", "modules/zip")
+    ]
+
+
+def test_without_installing(project: Project) -> None:
+    done = call("add", "net", "./src//net", "--no-install")
+    assert (done.code, without_seconds(done.out), done.err) == (0, "net  new  ./src//net\n1 new\n", "")
+    assert call("add", "zip", "./pkg.zip", "--no-install", "--json").object["installed"] == []
+    assert not (project.directory / "modules").exists()
+    assert call("install", "--locked").code == 0
+
+
+def test_from_below(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SOURCE is what the shell would complete, --dest what stands in the manifest."""
+    project.wants("# mine\n")
+    monkeypatch.chdir(project.directory / "src")
+    done = call("add", "net", "./net", "--dest", "vendor/net")
+    assert (done.code, done.err) == (0, "")
+    assert without_seconds(done.out) == "net  installed  ../vendor/net\n1 new, 1 installed\n"
+    assert project.read("getmodules.toml") == '# mine\n\n[modules.net]\nsource = "./src/net"\ndest = "vendor/net"\n'
+    assert project.tree("vendor/net") == {"net.tf": b"# net\n"}
+    assert call("add", "new", "./net", "--manifest", ".", "--dest", "../x").code == 2
+    assert call("add", "new", "../pkg.zip", "--manifest", ".").code == 0
+    assert (project.directory / "src/getmodules.toml").read_text() == '[modules.new]\nsource = "../pkg.zip"\n'
+
+
+def test_what_is_in_the_way(project: Project) -> None:
+    project.write("modules/net/net.tf", "mine")
+    before = snapshot(project.directory)
+    failed = call("add", "net", "./src//net", "--json")
+    assert (failed.code, failed.object["errors"][0]["code"], failed.object["installed"]) == (
+        1,
+        "destination-exists",
+        [],
+    )
+    assert snapshot(project.directory) == before
 
 
 @pytest.mark.parametrize(

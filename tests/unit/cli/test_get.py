@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -75,6 +77,7 @@ def test_what_json_has(here: Path, h1: str) -> None:
         ("files", len(FILES)),
         ("bytes", SIZE),
         ("evidence", [{"check": "expect", "subject": "archive", "value": DIGEST, "by": "the caller"}]),
+        ("action", "installed"),
     ]
     assert (here / "copy" / "main.tf").is_file()
 
@@ -94,6 +97,53 @@ def test_force_replaces_a_directory(here: Path) -> None:
     assert snapshot(here) == before
     assert call("get", "./tree", "copy", "--force").code == 0
     assert not (here / "copy" / "mine").exists()
+
+
+def _links(dest: Path) -> None:
+    (dest / "main.tf").unlink()
+    (dest / "main.tf").symlink_to("sub/a.tf")
+
+
+@pytest.mark.parametrize(
+    ("edit", "difference"),
+    [
+        pytest.param(lambda dest: (dest / "main.tf").chmod(0o755), "main.tf differs", id="an execute bit"),
+        pytest.param(lambda dest: (dest / "main.tf").write_text("x"), "main.tf differs", id="a content"),
+        pytest.param(lambda dest: (dest / "a new file").touch(), "a new file is not part of it", id="a file more"),
+        pytest.param(lambda dest: (dest / "main.tf").unlink(), "main.tf is missing", id="a file less"),
+        pytest.param(_links, "main.tf differs", id="a link"),
+        pytest.param(lambda dest: os.mkfifo(dest / "pipe"), "pipe is not part of it", id="a fifo"),
+    ],
+)
+@pytest.mark.parametrize("source", ["./tree", "./tree.zip"])
+def test_a_destination_that_is_just_this_is_left_alone(
+    source: str, edit: Callable[[Path], object], difference: str, here: Path
+) -> None:
+    assert call("get", source, "copy", "--json").object["action"] == "installed"
+    (here / "copy" / "an empty directory").mkdir()  # no part of what t1 sees
+    before, inode = snapshot(here), (here / "copy").stat().st_ino
+    t1 = getmodules.hash_tree(here / "tree", "t1")
+    again = call("get", source, "copy", "--json", "--expect", t1)
+    assert (again.code, again.err, again.object["action"], again.object["t1"]) == (0, "", "unchanged", t1)
+    assert call("get", source, "copy").out.startswith("unchanged  copy\n")
+    assert call("get", source, "copy", "--expect", f"t1:{'A' * 43}=").code == 3
+    assert (snapshot(here), (here / "copy").stat().st_ino) == (before, inode)
+
+    edit(here / "copy")
+    before = snapshot(here)
+    refused = call("get", source, "copy", "--json")
+    assert (refused.code, refused.object["error"]["code"]) == (1, "destination-exists")
+    assert refused.object["error"]["message"].endswith(f" is not what would be installed: {difference}")
+    assert snapshot(here) == before
+    assert call("get", source, "copy", "--force", "--json").object["action"] == "installed"
+
+
+def test_a_link_to_just_this_is_in_the_way(here: Path) -> None:
+    call("get", "./tree", "copy")
+    (here / "link").symlink_to("copy")
+    before = snapshot(here)
+    assert call("get", "./tree", "link", "--json").object["error"]["code"] == "destination-exists"
+    assert snapshot(here) == before
 
 
 def test_quiet_is_quiet(here: Path) -> None:

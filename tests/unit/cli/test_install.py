@@ -64,3 +64,32 @@ def test_nobody_is_asked_for_a_frozen_project(project: Project) -> None:
     call("lock")
     project.manifest.unlink()
     assert call("install", "--frozen", "--offline").code == 0
+
+
+def test_pruning(project: Project) -> None:
+    project.wants(net="./src//net", packed="./pkg.zip", edited="./src")
+    call("install")
+    project.write("modules/edited/main.tf", "mine")
+    project.wants(packed="./pkg.zip")
+    assert call("install", "packed", "--prune", "--json").object["pruned"] == []
+    done = call("install", "--prune")
+    assert (done.code, done.out.splitlines()[1:]) == (
+        0,
+        ["kept     modules/edited  it is not what was installed there", "removed  modules/net"],
+    )
+    assert call("install", "--prune", "--json").object["pruned"] == [
+        {"dest": "modules/edited", "state": "kept", "reason": "it is not what was installed there"}
+    ]
+    assert call("install", "--json").object["pruned"] == []
+    assert call("install", "--prune", "-q")[:] == (0, "", "")
+
+
+def test_a_destination_is_named_as_seen_from_here(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    call("install")
+    project.write("modules/net/net.tf", "mine")
+    monkeypatch.chdir(project.directory / "src/net")
+    failed = call("install")
+    assert failed.out.startswith("unchanged  ../../modules/packed  ")
+    assert "error: net: ../../modules/net is not what was installed there" in failed.err
+    monkeypatch.chdir(project.directory.parent)
+    assert call("install", "--manifest", "project", "--force").out.startswith("installed  project/modules/net ")

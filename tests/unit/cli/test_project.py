@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 
 import pytest
 
@@ -12,7 +13,11 @@ from getmodules.cli import project as subject
 from getmodules.cli.options import Parser
 from getmodules.cli.render import Console
 from getmodules.pipeline.batch import Failure
+from tests.support import processes
+from tests.support.commandline import call
+from tests.support.projects import Project
 from tests.support.refusals import refusal
+from tests.support.snapshots import snapshot
 
 
 def _options(*argv: str) -> argparse.Namespace:
@@ -33,9 +38,70 @@ def test_what_is_no_number_of_jobs(text: str) -> None:
 
 
 def test_which_manifest() -> None:
-    assert subject.manifest_of(_options()) == "."
-    assert subject.manifest_of(_options("--manifest", "x.toml")) == "x.toml"
-    assert "empty" in refusal(ConfigError, "config", subject.manifest_of, _options("--manifest", "")).message
+    console = Console(stdout=None, stderr=None, environ={})
+    assert subject.manifest_of(_options("--manifest", "x.toml"), console) == "x.toml"
+    assert "empty" in refusal(ConfigError, "config", subject.manifest_of, _options("--manifest", ""), console).message
+
+
+def test_the_nearest_manifest(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    console = Console(stdout=None, stderr=None, environ={})
+    assert subject.manifest_of(_options(), console) == "."
+    below = project.directory / "src/net"
+    monkeypatch.chdir(below)
+    assert subject.manifest_of(_options(), console) == "."
+    project.write("getmodules.lock", "")
+    assert subject.manifest_of(_options(), console) == "."
+    assert subject.manifest_of(_options(), console, lock_suffices=True) == "../.."
+    project.write("src/getmodules.toml", "")
+    for lock_suffices in (False, True):
+        assert subject.manifest_of(_options(), console, lock_suffices=lock_suffices) == ".."
+    processes.remove_tree(below)
+    assert subject.manifest_of(_options(), console) == "."
+
+
+def test_every_command_finds_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.wants(net="./src//net")
+    monkeypatch.chdir(project.directory / "src")
+    for argv in (
+        ("lock",),
+        ("lock", "--check"),
+        ("install",),
+        ("outdated",),
+        ("verify",),
+        ("tree",),
+        ("remove", "net"),
+    ):
+        assert call(*argv).code == 0, argv
+    assert not (project.directory / "src/getmodules.lock").exists()
+
+
+def test_what_needs_only_the_lock_finds_that(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.wants(net="./src//net")
+    call("install")
+    project.manifest.unlink()
+    monkeypatch.chdir(project.directory / "src")
+    assert call("install", "--frozen").out.startswith("unchanged  ../modules/net")
+    assert call("verify").out == "ok        ../modules/net\n"
+    assert call("tree").out.endswith("net in ../modules/net\n")
+    for argv in (("install",), ("lock",), ("outdated",)):
+        refused = call(*argv)
+        assert (refused.code, "there is no" in refused.err) == (2, True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what belongs to somebody else")
+def test_a_manifest_of_a_stranger_above_is_passed_over(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.wants(net="./src//net")
+    os.chown(project.manifest, 54321, 54321)
+    assert call("lock").code == 0
+    monkeypatch.chdir(project.directory / "src")
+    before = snapshot(project.directory)
+    refused = call("install")
+    assert (refused.code, refused.out) == (2, "")
+    assert f"note: passing over {project.manifest}, which belongs neither to you" in refused.err
+    assert snapshot(project.directory) == before
+    assert call("install", "--manifest", "..").code == 0
+    assert call("add", "new", "./net", "--dest", "here").code == 0  # a project of its own
+    assert (project.directory / "src/here/net.tf").is_file()
 
 
 def test_failures_are_told_by_package() -> None:
