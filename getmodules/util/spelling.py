@@ -19,6 +19,7 @@ SPELLINGS = (
     ("getmodules remove {NAME}", 'Client.remove("{NAME}")'),
     ("getmodules push", "Client.push()"),
     ("getmodules tags", "Client.tags()"),
+    ("getmodules inspect", "Client.inspect()"),
     ("getmodules get", "Client.get()"),
     ("getmodules hash", "hash_tree()"),
     ("getmodules plugins", "Client.catalog"),
