@@ -46,7 +46,7 @@ examples:
 def parser() -> Parser:
     made = Parser(
         usage="getmodules add NAME SOURCE [OPTION...]",
-        description="Add a module to getmodules.toml and getmodules.lock.",
+        description="Add a module to getmodules.toml and getmodules.lock, and install it.",
         epilog=_EPILOG,
     )
     made.add_argument("name", metavar="NAME", help="what it is called in this project")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.support.commandline import call, without_seconds
@@ -20,6 +22,35 @@ def test_adding(project: Project) -> None:
     assert [(each["name"], each["action"], each["dest"]) for each in more["installed"]] == [
         ("zip", "installed", "modules/zip")
     ]
+
+
+def test_one_row_for_each_module(project: Project) -> None:
+    project.wants(other="./src")
+    project.write("vendor/net/net.tf", "# net\n")
+    done = call("add", "net", "./src//net", "--dest", "vendor/net")  # and it locks what is not locked yet
+    assert without_seconds(done.out) == "net    unchanged  vendor/net\nother  new        ./src\n2 new\n"
+    shown = call("add", "zip", "./pkg.zip", "-v")
+    row, package, h1, summary = without_seconds(shown.out).splitlines()
+    assert (row, summary) == ("zip  installed  modules/zip", "1 new, 1 installed, 2 unchanged")
+    assert (package.partition("?")[0], h1[:5]) == ("  ./pkg.zip", "  h1:")
+
+
+@pytest.mark.parametrize("options", [(), ("--no-install",)], ids=["installed", "only locked"])
+def test_latest_of_a_layout_from_below(
+    options: tuple[str, ...], project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What moves is told, also where the source is not written as it was typed."""
+    project.wants("# mine\n")
+    for tag in ("latest", "1.0.0"):
+        project.client.push(project.directory / "src", f"oci-layout::{project.directory}/layout?tag={tag}")
+    monkeypatch.chdir(project.directory / "src")
+    added = call("add", "vpc", "oci-layout::../layout", *options)
+    assert added.code == 0
+    assert "that is latest, which moves; for a version: getmodules remove vpc, then getmodules add vpc '" in added.err
+    (proposed,) = re.findall(r"add vpc '(.+)'", added.err)
+    assert call("remove", "vpc").code == 0
+    again = call("add", "vpc", proposed, *options)
+    assert (again.code, again.err) == (0, "")
 
 
 def test_without_installing(project: Project) -> None:

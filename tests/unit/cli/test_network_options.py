@@ -226,7 +226,7 @@ def test_retries_that_are_none(value: str) -> None:
 def test_what_asks_servers_takes_both() -> None:
     """A command that can be told authorities connects to somebody, and waits."""
     for name in COMMANDS:
-        shown = call(name, "--help").out
+        shown = call(name, "--help-all").out
         for option in ("--timeout SECONDS", "--retries N"):
             assert (option in shown) == ("--ca-file" in shown), name
 

@@ -80,7 +80,7 @@ def test_what_needs_only_the_lock_finds_that(project: Project, monkeypatch: pyte
     call("install")
     project.manifest.unlink()
     monkeypatch.chdir(project.directory / "src")
-    assert call("install", "--frozen").out.startswith("unchanged  ../modules/net")
+    assert call("install", "--frozen").out.startswith("net  unchanged  ../modules/net\n")
     assert call("verify").out == "ok        ../modules/net\n"
     assert call("tree").out.endswith("net in ../modules/net\n")
     for argv in (("install",), ("lock",), ("outdated",)):
