@@ -274,3 +274,42 @@ def test_a_forged_memory_lets_nothing_be_overwritten(text: str | None, tmp_path:
     (failure,) = install(InstallOptions(), project.workspace()).failures
     assert failure.error.code == "destination-exists"
     assert re.match("# mine", project.read("modules/a/main.tf"))
+
+
+# -------------------------------------------------------------------------------------------------------- edited locks
+
+_OTHER = "A" * 43 + "="
+
+
+@pytest.mark.parametrize(
+    ("pattern", "instead", "code"),
+    [
+        pytest.param('(?m)^t1 = ".*"', f't1 = "t1:{_OTHER}"', "lock-mismatch", id="another t1"),
+        pytest.param('(?m)^t1 = "t1:', 't1 = "h1:', "config", id="a t1 as h1"),
+        pytest.param('(?ms)^h1 = ".*?"\nt1 = "(.*?)"', r'h1 = "\1"', "config", id="a t1 in the place of h1"),
+        pytest.param('(?m)^t1 = ".*"', 't1 = ""', "config", id="an empty t1"),
+        pytest.param('(?m)^t1 = "(.*)"', r't1 = "\1\\n"', "config", id="a newline"),
+        pytest.param("(?m)^t1 = ", "T1 = ", "config", id="another key"),
+        pytest.param("(?m)^archive = .*\nsize = .*\n", "", "lock-mismatch", id="no archive"),
+        pytest.param('(?m)^dest = ".*"', 'dest = ".git/hooks"', "config", id="a dest in .git"),
+        pytest.param(
+            '(?m)^dest = (".*")', r'subdir = ".git"\ndest = \1', "subdirectory-not-found", id="a subdirectory"
+        ),
+    ],
+)
+def test_an_edited_lock_installs_nothing(pattern: str, instead: str, code: str, tmp_path: Path) -> None:
+    project = Project(tmp_path / "project")
+    project.wants(a="./pkg.zip")
+    locking.lock(None, project.workspace())
+    edited = re.sub(pattern, instead, project.lock)
+    assert edited != project.lock
+    project.write("getmodules.lock", edited)
+    for frozen in (False, True):
+        try:
+            report = install(InstallOptions(frozen=frozen), project.workspace(read=not frozen))
+            found = [failure.error.code for failure in report.failures]
+        except GetModulesError as error:
+            found = [error.code]
+        assert found == [code]
+        assert not (project.directory / "modules").exists()
+        assert not (project.directory / ".git").exists()
