@@ -97,6 +97,7 @@ def test_without_a_repository_what_failed_first_is_told(registry: Registry, clie
     assert error.message.startswith(f"the tag latest (none was named): {registry.host} answered 404")
     error = refusal(NotFoundError, "not-found", client.resolve, f"oci://{registry.host}/acme/none?tag=1")
     assert error.message.startswith(f"{registry.host} answered 404")
+    assert f"getmodules auth check {registry.host}/acme/none shows" in str(error.hint)
 
 
 def test_who_may_not_see_the_repository_sees_no_tags(client: Client) -> None:

@@ -37,7 +37,10 @@ def _missing_tag(
     try:
         names = islice(repository.tags(context, pages=1), _LOOKED_AT)
         tags = [name for name in names if not is_attachment_tag(name)]
-    except GetModulesError:  # there is no such repository, or it shows no list: what failed first says more
+    except GetModulesError as unlisted:  # there is no such repository, or it shows no list: what failed first says more
+        if package.getter == "oci" and isinstance(unlisted, NotFoundError):
+            place = printable(package.url.removeprefix("oci://"))
+            error.hint = f"is there such a repository, and may you see it? getmodules auth check {place} shows whether"
         if unnamed:
             error.within(f"the tag {tag}{unnamed}")
         return error
