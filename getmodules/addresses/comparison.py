@@ -26,7 +26,8 @@ DOCKER_LIBRARY = "library/"
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _PATH_SAFE = "/%?!$&'()*+,;=:@~"
-_FORCE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::(?!//)")
+# At the start alone: looked for everywhere, a long pattern of a stranger's manifest takes quadratic time.
+_FORCE = re.compile(r"\A[A-Za-z][A-Za-z0-9+.-]*::(?!//)")
 _PORT = re.compile(r":([0-9]{1,5})\Z", re.ASCII)
 _DOT_SEGMENT = re.compile(r"/\.(?=/|\Z)")
 
@@ -42,7 +43,7 @@ def comparable(url: str) -> str:
     scheme, path = checked.scheme, _path(checked.path) or "/"
     host = _host(checked.host)
     port = "" if checked.port in (None, DEFAULT_PORTS.get(scheme)) else f":{checked.port}"
-    if scheme == "oci" and checked.port is None and host in DOCKER_HUB:
+    if scheme == "oci" and not port and host in DOCKER_HUB:
         host, path = DOCKER_HUB[0], _docker_path(path)
     return f"{scheme}://{host}{port}{path}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -33,6 +34,8 @@ from tests.support.refusals import refusal
         pytest.param("oci://registry-1.docker.io/a/b", "oci://docker.io/a/b", id="Docker's API"),
         pytest.param("oci://index.docker.io/a/b", "oci://docker.io/a/b", id="Docker's other name"),
         pytest.param("oci://docker.io/", "oci://docker.io/", id="Docker, without a repository"),
+        pytest.param("oci://registry-1.docker.io:443/a/b", "oci://docker.io/a/b", id="Docker's API, with its port"),
+        pytest.param("oci://docker.io.:443/nginx", "oci://docker.io/library/nginx", id="Docker, with dot and port"),
     ],
 )
 def test_urls_are_compared_in_one_spelling(url: str, compared: str) -> None:
@@ -98,6 +101,14 @@ def test_patterns_that_can_fit_nothing(text: str, words: str) -> None:
     error = refusal(ConfigError, "config", Pattern.of, text)
     assert words in error.message
     assert error.hint
+
+
+@pytest.mark.parametrize("text", ["a" * 200_000, "a+" * 100_000 + "/*", "a:" * 100_000 + "*/x"])
+def test_a_long_pattern_takes_no_time(text: str) -> None:
+    began = time.monotonic()
+    with suppress(ConfigError):
+        Pattern.of(text)
+    assert time.monotonic() - began < 1
 
 
 def test_many_wildcards_take_no_time() -> None:
