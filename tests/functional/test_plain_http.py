@@ -99,6 +99,12 @@ def _git_header(home: Path) -> dict[str, str]:
     return {}
 
 
+def _git_cookies(home: Path) -> dict[str, str]:
+    (home / "cookies").write_text(f"{HOST}\tFALSE\t/\tFALSE\t2147483647\to\t{SECRET}\n")
+    (home / ".gitconfig").write_text(f"[http]\n\tcookieFile = {home / 'cookies'}\n")
+    return {}
+
+
 def _git_rule(home: Path) -> dict[str, str]:
     (home / ".gitconfig").write_text(f'[url "http://ada:{SECRET}@{HOST}/"]\n\tinsteadOf = http://{HOST}/\n')
     return {}
@@ -125,6 +131,7 @@ GIT = f"git::http://{HOST}/a.git?ref=v1"
         pytest.param(GIT, _default_of_netrc, id="git-netrc-default"),
         pytest.param(GIT, _git_helper, id="git-helper"),
         pytest.param(GIT, _git_header, id="git-header"),
+        pytest.param(GIT, _git_cookies, id="git-cookies"),
         pytest.param(GIT, _git_rule, id="git-rule"),
     ],
 )
