@@ -208,6 +208,16 @@ def test_a_mirror_of_the_manifest(project: Project, proxy: Server) -> None:
     assert _secrets_seen(proxy) == []
 
 
+@pytest.mark.parametrize("kind", ["", "git::"])
+def test_loopback_by_way_of_a_proxy_is_another_machine(kind: str, project: Project, proxy: Server) -> None:
+    environ = {"http_proxy": proxy.url, "HOME": str(project.directory.parent / "home")}
+    environ["GETMODULES_TOKEN_localhost_8099"] = SECRET
+    project.wants("", vpc=f"{kind}http://localhost:8099/a.git")
+    refused = run("install", cwd=project.directory, **environ)
+    assert (refused.code, "--plain-http localhost:8099" in refused.err) == (4, True)
+    assert _secrets_seen(proxy) == []
+
+
 def test_the_users_own_address_is_not_a_manifests(project: Project, proxy: Server) -> None:
     environ = {"http_proxy": proxy.url, "HOME": str(project.directory.parent / "home"), **_variable(project.directory)}
     run("get", WEB, "dest", cwd=project.directory, **environ)
