@@ -40,7 +40,8 @@ def bare_url(url: str) -> str:
 def comparable(url: str) -> str:
     """Return the URL of a package as it is compared."""
     checked = check_url(url)
-    scheme, path = checked.scheme, _path(checked.path) or "/"
+    # A hint proposes this as a pattern, in which a * of a server's would be any characters.
+    scheme, path = checked.scheme, _path(checked.path).replace("*", "%2A") or "/"
     host = _host(checked.host)
     port = "" if checked.port in (None, DEFAULT_PORTS.get(scheme)) else f":{checked.port}"
     if scheme == "oci" and not port and host in DOCKER_HUB:

@@ -29,6 +29,8 @@ from tests.support.refusals import refusal
         pytest.param("https://h.example/a/./b/.", "https://h.example/a/b", id="dots"),
         pytest.param("https://h.example/a/%2e/b", "https://h.example/a/b", id="dots, percent-encoded"),
         pytest.param("https://h.example", "https://h.example/", id="no path"),
+        pytest.param("https://h.example/*", "https://h.example/%2A", id="a star, which is none of a pattern's"),
+        pytest.param("https://h.example/%2a", "https://h.example/%2A", id="a star, percent-encoded"),
         pytest.param("https://[0:0::1]/p", "https://[::1]/p", id="IPv6"),
         pytest.param("oci://docker.io/nginx", "oci://docker.io/library/nginx", id="Docker's own images"),
         pytest.param("oci://registry-1.docker.io/a/b", "oci://docker.io/a/b", id="Docker's API"),
@@ -82,6 +84,8 @@ def test_a_bare_url_has_no_query_and_no_user() -> None:
         pytest.param("*ab*ab", "oci://h/ab", False, id="pieces do not overlap"),
         pytest.param("https://h.example:" + "9" * 5_000, "https://h.example/", False, id="a port without an end"),
         pytest.param("*a*b", "oci://a/b", True, id="in order"),
+        pytest.param("https://h.example/%2a", "https://h.example/*", True, id="a star itself"),
+        pytest.param("https://h.example/%2A", "https://h.example/p", False, id="a star itself, and not any character"),
         pytest.param("*b/*a", "oci://a/b", False, id="in another order"),
     ],
 )
