@@ -317,3 +317,31 @@ def test_what_to_write_is_no_wildcard_of_the_servers(policy: Policy, tmp_path: P
         policy.allows(f"{server.url}/*")
         error = policy.refuses("get", f"{server.url}/p.zip", tmp_path / "dest")
     assert '"http://127.0.0.1:9/%2A"]' in error["hint"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        pytest.param("https://127.1/x", id="short address"),
+        pytest.param("https://0x7f.1/x", id="hexadecimal address"),
+        pytest.param("https://127.0.0.1./x", id="address with a dot"),
+        pytest.param("https://[fe80::1%25eth0]/x", id="zone"),
+        pytest.param("https://h\u3002example/x", id="another full stop"),
+        pytest.param("https://\u24d7.example/x", id="circled letter"),
+        pytest.param("https://%68.example/x", id="host percent-encoded"),
+        pytest.param("https://h.example:0443/x", id="port with a zero"),
+        pytest.param("https://h.example../x", id="two dots"),
+        pytest.param("https://h.example/a/%252e%252e/b", id="dots, encoded twice"),
+        pytest.param("https://h.example/a/..%2f..%2fb", id="dots, with encoded slashes"),
+    ],
+)
+def test_spellings_that_are_no_addresses(url: str, policy: Policy, tmp_path: Path) -> None:
+    """None of them gets as far as a list of what is denied."""
+    policy.denies("https://nobody.example/*")
+    result = policy.call("get", url, tmp_path / "dest", "--json", https_proxy="http://127.0.0.1:9")
+    assert (result.code, result.object["error"]["code"]) == (2, "address")
+    with serving(replying("302 Found", Location=url.encode().decode("latin-1"))) as server:
+        result = policy.call(
+            "get", f"{server.url}/p.zip", tmp_path / "dest", "--json", https_proxy="http://127.0.0.1:9"
+        )
+    assert (result.code, result.object["error"]["code"]) == (3, "unsafe-content/elsewhere")
