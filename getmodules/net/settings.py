@@ -148,7 +148,10 @@ class NetSettings:
 
     def allows_credentials(self, origin: Origin, asked_by: Origin | None = None) -> bool:
         """Return whether credentials may be sent to ``origin``; a token service is ``asked_by`` its registry."""
-        if origin.scheme != "http" or self.credentials_in_clear is None or is_loopback(origin.host):
+        if origin.scheme != "http" or self.credentials_in_clear is None:
+            return True
+        # By way of a proxy it is the proxy's loopback, and others read what goes there.
+        if is_loopback(origin.host) and self._proxy_for(f"http://{_spellings(origin.host, origin.port)[0]}") is None:
             return True
         places = (origin,) if asked_by is None else (origin, asked_by)
         return any(not self.credentials_in_clear.isdisjoint(_spellings(each.host, each.port)) for each in places)
