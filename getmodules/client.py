@@ -406,10 +406,11 @@ class Client:
 
 def _destination(dest: StrPath) -> Path:
     path = _absolute(dest)
-    if is_dot_git(path.name):
-        raise ConfigError(
-            f"{printable(path.name)!r} is not a place for a module", hint="git keeps its own things there"
-        )
+    # Also behind a link, which a repository that was cloned may have: git runs what lies in its hooks.
+    behind = () if "\0" in str(path) else Path(os.path.realpath(path.parent)).parts
+    for part in (*reversed(path.parts), *behind):
+        if is_dot_git(part):
+            raise ConfigError(f"{printable(part)!r} is not a place for a module", hint="git keeps its own things there")
     return path
 
 

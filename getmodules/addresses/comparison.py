@@ -26,7 +26,8 @@ DOCKER_LIBRARY = "library/"
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _PATH_SAFE = "/%?!$&'()*+,;=:@~"
-_FORCE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::(?!//)")
+# At the start alone: looked for everywhere, a long pattern of a stranger's manifest takes quadratic time.
+_FORCE = re.compile(r"\A[A-Za-z][A-Za-z0-9+.-]*::(?!//)")
 _PORT = re.compile(r":([0-9]{1,5})\Z", re.ASCII)
 _DOT_SEGMENT = re.compile(r"/\.(?=/|\Z)")
 
@@ -39,10 +40,11 @@ def bare_url(url: str) -> str:
 def comparable(url: str) -> str:
     """Return the URL of a package as it is compared."""
     checked = check_url(url)
-    scheme, path = checked.scheme, _path(checked.path) or "/"
+    # A hint proposes this as a pattern, in which a * of a server's would be any characters.
+    scheme, path = checked.scheme, _path(checked.path).replace("*", "%2A") or "/"
     host = _host(checked.host)
     port = "" if checked.port in (None, DEFAULT_PORTS.get(scheme)) else f":{checked.port}"
-    if scheme == "oci" and checked.port is None and host in DOCKER_HUB:
+    if scheme == "oci" and not port and host in DOCKER_HUB:
         host, path = DOCKER_HUB[0], _docker_path(path)
     return f"{scheme}://{host}{port}{path}"
 
@@ -89,7 +91,14 @@ def _comparable_pattern(body: str, text: str) -> str:
     authority = authority.rpartition("@")[2]
     if not authority.isascii():
         raise _unusable(text, "has a host that is not ASCII", "write an international name in its xn-- form")
-    scheme, place = scheme.lower(), _place(scheme.lower(), authority)
+    scheme = scheme.lower()
+    port = _PORT.search(authority)
+    if "*" in scheme and port and int(port[1]) in DEFAULT_PORTS.values():
+        # No URL that is compared has it: a rule that forbids it would forbid nothing.
+        raise _unusable(
+            text, "names the usual port of a scheme, and no scheme", "leave the port out, or write the scheme"
+        )
+    place = _place(scheme, authority)
     tail = f"{slash}{_path(path)}" if slash or authority.endswith("*") else "/"
     if scheme == "oci" and place in DOCKER_HUB:
         place, tail = DOCKER_HUB[0], _docker_path(tail)

@@ -7,6 +7,7 @@ an editor that opens the directory. No package brings one.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 
 from getmodules.errors import UnsafeContentError
@@ -68,4 +69,7 @@ def check_no_repository(paths: Iterable[str]) -> None:
 
 
 def _folded(path: str) -> str:
-    return path.lower() if path.isascii() else path.translate(_IGNORABLE).casefold()
+    if path.isascii():
+        return path.lower()
+    # Decomposed, since two spellings of a letter are one directory on some systems, in which the parts come together.
+    return unicodedata.normalize("NFD", unicodedata.normalize("NFD", path.translate(_IGNORABLE)).casefold())

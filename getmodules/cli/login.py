@@ -50,7 +50,7 @@ def parser() -> Parser:
         description="Check a login at its registry and keep it; docker, podman and oras share it.",
         epilog=_EPILOG,
     )
-    made.add_argument("registry", metavar="HOST", help="the registry, with its port if it has one: ghcr.io")
+    made.add_argument("host", metavar="HOST", help="the registry, with its port if it has one: ghcr.io")
     made.add_argument("-u", "--user", metavar="USER", help="the user name")
     made.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
     made.add_argument("-p", "--password", nargs="?", action=_Refused, help=argparse.SUPPRESS)
@@ -63,8 +63,8 @@ def parser() -> Parser:
 def run(options: argparse.Namespace, console: Console) -> int:
     from getmodules.getters.oci.login import log_in, parse_registry
 
-    registry, contexts = parse_registry(options.registry), contexts_of(options, console)
-    username, password = _credential(options, console)
+    registry, contexts = parse_registry(options.host), contexts_of(options, console)
+    username, password = _credential(registry, options, console)
     done = log_in(registry, username, password, console.environ, contexts)
     for note in _notes(done) if not console.quiet else ():
         console.labelled("note", note)
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _credential(options: argparse.Namespace, console: Console) -> tuple[str, Secret]:
+def _credential(registry: str, options: argparse.Namespace, console: Console) -> tuple[str, Secret]:
     if options.user == "":
         raise ConfigError("--user is empty", hint="is a variable not set?")
     if options.password_stdin:
@@ -88,7 +88,10 @@ def _credential(options: argparse.Namespace, console: Console) -> tuple[str, Sec
             )
         return options.user, Secret(console.secret_of_stdin())
     if not console.can_ask:
-        raise ConfigError("there is no terminal to ask for the password on", hint=_INSTEAD)
+        raise ConfigError(
+            "there is no terminal to ask for the password on",
+            hint=f"getmodules login {registry} -u {options.user or 'USER'} --password-stdin < FILE",
+        )
     username = options.user or console.ask("User name: ")
     return username, Secret(console.ask_secretly("Password: "))
 

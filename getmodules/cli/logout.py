@@ -30,7 +30,7 @@ def parser() -> Parser:
         description="Forget a login; for docker, podman and oras as well.",
         epilog=_EPILOG,
     )
-    made.add_argument("registry", metavar="HOST", help="the registry, as it was given to login")
+    made.add_argument("host", metavar="HOST", help="the registry, as it was given to login")
     add_plugins(made)
     add_output(made)
     return made
@@ -39,7 +39,7 @@ def parser() -> Parser:
 def run(options: argparse.Namespace, console: Console) -> int:
     from getmodules.getters.oci.login import log_out, parse_registry
 
-    registry, contexts = parse_registry(options.registry), local_contexts_of(options, console)
+    registry, contexts = parse_registry(options.host), local_contexts_of(options, console)
     done = log_out(registry, console.environ, contexts)
     if done.still_in is not None and not console.quiet:
         console.labelled("note", f"{done.still_in} still has a credential for {done.registry}")

@@ -156,8 +156,10 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the most similar known name, or None."""
     import difflib
 
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return near[0] if near else None
+    # Without the dashes, which would make any two options alike.
+    words = {each.lstrip("-"): each for each in known}
+    near = difflib.get_close_matches(name.lstrip("-"), list(words), n=1)
+    return words[near[0]] if near else None
 
 
 # ----------------------------------------------------------------------------------------- options that are shared

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from getmodules.cli.options import Completes, Parser, client_of
-from getmodules.cli.project import add_project, manifest_of, prefix_of
+from getmodules.cli.project import add_project, manifest_of, prefix_of, report_failures
 from getmodules.cli.render import Console, harmless
 from getmodules.errors import VerificationError
 
@@ -47,6 +47,7 @@ def parser() -> Parser:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     from getmodules.cli.progress import notices
+    from getmodules.pipeline.batch import Failure
 
     client = client_of(options, console)
     manifest = manifest_of(options, console, lock_suffices=True)
@@ -60,10 +61,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
             console.data("\n".join(line for module in shown for line in _as_lines(module, prefix)))
         elif not console.quiet:
             console.data("nothing to verify: the lock has no modules")
-    for module in report.modules:
-        if module.error is not None:
-            console.error_of_modules(module.error, [module.name], module.error.address)
-    if not (report.ok or console.quiet or console.json):
+    report_failures(
+        (Failure(module=module.name, error=module.error) for module in report.modules if module.error is not None),
+        console,
+    )
+    can_be_installed = any(module.state != "ok" and module.error is None for module in report.modules)
+    if can_be_installed and not (console.quiet or console.json):
         console.message("getmodules install brings what is missing; with --force it also replaces what was modified")
     return 0 if report.ok else VerificationError.exit_code
 

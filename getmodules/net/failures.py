@@ -21,6 +21,7 @@ _NO_TUNNEL = re.compile(r"Tunnel connection failed: (?P<status>\d{3})\b", re.ASC
 #: The numbers of OpenSSL for failed checks of a certificate.
 _EXPIRED = 10
 _FOR_ANOTHER_HOST = (62, 64)
+_NOT_AMONG_THE_TRUSTED = (2, 18, 19, 20, 21)
 #: The alerts of a server that got no client certificate, or not the right one.
 _REFUSES_US = re.compile(r"ALERT_(?:.*CERTIFICATE|UNKNOWN_CA)")
 _NO_SUCH_NAME = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
@@ -39,10 +40,13 @@ _UNSENDABLE = (
 )
 
 
-def failure(error: BaseException, mask: Callable[[str], str] = str, late: str = _LATE) -> FetchError:
+def failure(
+    error: BaseException, mask: Callable[[str], str] = str, late: str = _LATE, authorities: str | None = None
+) -> FetchError:
     """Return the error for a request that failed. ``mask`` is for the server's words, which may be our own secrets.
 
-    ``late`` says what did not come in time, where that is the failure.
+    ``late`` says what did not come in time, where that is the failure. ``authorities`` is the file with those that were
+    trusted, if it was not the system's own.
     """
     chain = tuple(_chain(error))
     unknown = next((each for each in chain if isinstance(each, socket.gaierror)), None)
@@ -60,7 +64,7 @@ def failure(error: BaseException, mask: Callable[[str], str] = str, late: str = 
         return _no_tunnel(tunnel["status"])
     for each in chain:
         if isinstance(each, ssl.SSLCertVerificationError):
-            return _untrusted(each, "the proxy" if by_proxy else "the server")
+            return _untrusted(each, "the proxy" if by_proxy else "the server", authorities)
     timed_out = isinstance(error, (requests.Timeout, urllib3.exceptions.TimeoutError))
     if timed_out or any(isinstance(each, TimeoutError) for each in chain):
         return timeout(late, OPTION_HINT)
@@ -74,11 +78,17 @@ def broken_body(error: BaseException, mask: Callable[[str], str] = str, late: st
     return failure(error, mask, late)
 
 
-def _untrusted(error: ssl.SSLCertVerificationError, whose: str) -> NetworkError:
-    said = printable(redact(_innermost(error)), 300)
+def _untrusted(error: ssl.SSLCertVerificationError, whose: str, authorities: str | None) -> NetworkError:
+    # Only the reason: OpenSSL wraps it into what was said already, and the line of a file of its own.
+    said = printable(redact(getattr(error, "verify_message", "") or _innermost(error)), 300).rstrip(".")
     code = getattr(error, "verify_code", None)
     what = f"{whose}'s certificate cannot be trusted: {said}"
     hint = "for a private authority: --ca-file FILE, or SSL_CERT_FILE"
+    if authorities is not None and code in _NOT_AMONG_THE_TRUSTED:
+        hint = (
+            f"whoever signed it is not in {printable(authorities, 500)}: name another authority with --ca-file FILE, "
+            "or SSL_CERT_FILE"
+        )
     if code == _EXPIRED:
         what = f"{whose}'s certificate has expired"
         hint = "its owner must renew it, unless this machine's clock is wrong"
@@ -119,6 +129,8 @@ def _failed(chain: tuple[BaseException, ...], said: str, by_proxy: bool) -> Netw
         hint = "does the server speak TLS at this port, or want a client's certificate (--client-cert HOST=FILE)?"
     elif tls is not None:
         hint = "does the server speak TLS at this port?"
+    elif any(isinstance(each, ConnectionRefusedError) for each in chain):
+        hint = "is the server running, and are host and port right?"
     else:
         hint = "is the network there, and the host spelled right?"
     return NetworkError(said, hint=hint, retryable=retryable)

@@ -240,6 +240,10 @@ def failed(answer: HttpAnswer, *, sent: SentCredential | None = None, explain: s
     if status == 429:
         hint = "wait, or authenticate: most servers allow more to those they know"
         return RateLimitedError(said, hint=hint, failed_at=where)
+    if status == 400 and answer.url.startswith("http://") and "https" in explain.lower():
+        return NetworkError(
+            said, hint="it speaks TLS there: write https, or leave out --plain-http HOST", retryable=False
+        )
     retryable = status in TRANSIENT
     if status >= 500:
         hint = "the server has a problem; try again later"

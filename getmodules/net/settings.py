@@ -148,7 +148,10 @@ class NetSettings:
 
     def allows_credentials(self, origin: Origin, asked_by: Origin | None = None) -> bool:
         """Return whether credentials may be sent to ``origin``; a token service is ``asked_by`` its registry."""
-        if origin.scheme != "http" or self.credentials_in_clear is None or is_loopback(origin.host):
+        if origin.scheme != "http" or self.credentials_in_clear is None:
+            return True
+        # By way of a proxy it is the proxy's loopback, and others read what goes there.
+        if is_loopback(origin.host) and self._proxy_for(f"http://{_spellings(origin.host, origin.port)[0]}") is None:
             return True
         places = (origin,) if asked_by is None else (origin, asked_by)
         return any(not self.credentials_in_clear.isdisjoint(_spellings(each.host, each.port)) for each in places)
@@ -303,11 +306,13 @@ def unusable_file(settings: NetSettings, host: str, port: int) -> ConfigError | 
     certificate = settings.client_certificate_for(host, port)
     # A context as a client's, whose own authorities are never read.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    hint = f"certificates are read in PEM; the file is that of --ca-file FILE, or of {', '.join(CA_VARIABLES)}"
     try:
         if authorities is not None:
             shown = authorities
             _load_authorities(context, authorities)
         if certificate is not None:
+            hint = "certificates are read in PEM; a client's needs its key beside it, without a password"
             path, key = (certificate, None) if isinstance(certificate, str) else certificate
             shown = path if key is None else f"{path},{key}"
             # Never the prompt of OpenSSL for the password of a key.
@@ -315,7 +320,7 @@ def unusable_file(settings: NetSettings, host: str, port: int) -> ConfigError | 
     except OSError as error:
         return ConfigError(
             f"{printable(shown, 500)!r} is no usable file of certificates: {printable(error.strerror or str(error))}",
-            hint="certificates are read in PEM; a client's needs its key beside it, without a password",
+            hint=hint,
         )
     return None
 

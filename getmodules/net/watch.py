@@ -75,10 +75,10 @@ class Watch:
     def late(self) -> str:
         """The words for a time that is over: of connecting, of the headers, or of a read."""
         if self._state is _State.CONNECTING:
-            return f"not done within {self._settings.connecting:g} seconds"
+            return f"not done within {in_seconds(self._settings.connecting)}"
         # Since the exchange began: one byte now and then makes no answer.
         headers = self._state is _State.HEADERS
-        return f"{'no complete answer within' if headers else 'nothing came for'} {self.timeout:g} seconds"
+        return f"{'no complete answer within' if headers else 'nothing came for'} {in_seconds(self.timeout)}"
 
     def located(self, error: FetchError) -> FetchError:
         """Return the error of the current step, which its message names."""
@@ -204,6 +204,10 @@ class Watch:
         if self._socket is not None:
             with suppress(OSError):  # closed already: no read waits for it
                 self._socket.shutdown(socket.SHUT_RDWR)
+
+
+def in_seconds(number: float) -> str:
+    return f"{number:g} second{'' if number == 1 else 's'}"
 
 
 def timeout(what: str, hint: str = "the server, or the way to it, is overloaded: try again later") -> NetworkError:

@@ -281,7 +281,8 @@ class Wire:
                 raise watch.ended from None
             if isinstance(error, (requests.RequestException, urllib3.exceptions.HTTPError, OSError, UnicodeError)):
                 # Not ``from error``: what the libraries say has the whole URL in it, signatures and all.
-                raise self._unusable_file(url) or watch.located(failure(error, mask_all, watch.late)) from None
+                made = failure(error, mask_all, watch.late, self._authorities(url))
+                raise self._unusable_file(url) or watch.located(made) from None
             if isinstance(error, NetworkError):
                 watch.located(error)
             raise
@@ -293,6 +294,11 @@ class Wire:
 
         scheme, host, port = self._certified(url)
         return unusable_file(self.settings, host, port) if scheme == "https" else None
+
+    def _authorities(self, url: str) -> str | None:
+        """Return the file with the authorities that are trusted for ``url``; ``None`` for the system's."""
+        _, host, port = self._certified(url)
+        return self.settings.ca_for(host, port)
 
     def _certified(self, url: str) -> tuple[str, str, int]:
         """Return the party whose certificate is checked: for plain http, that is a proxy."""
@@ -316,7 +322,7 @@ class Wire:
                 min(self.settings.connecting, remaining or 0.001),
                 min(self.settings.timeout, remaining or 0.001),
             ),
-            verify=self.settings.ca_for(host, port) or True,
+            verify=self._authorities(url) or True,
             cert=self.settings.client_certificate_for(host, port) if scheme == "https" else None,
             proxies={scheme: proxy} if proxy else {},
         )

@@ -125,7 +125,7 @@ def _hold(gate: Gate, subject: Pin | Archive | Tree, demand: Demand) -> Evidence
     if found != demand.value:
         failure: type[VerificationError] = LockMismatchError if demand.check == LOCK else DigestMismatchError
         raise failure(
-            f"{demand.by} wants the {_SUBJECTS[gate]} to be {demand.value}, but it is {found}",
+            f"{demand.by} wants the {_SUBJECTS[gate]} to be {printable(demand.value)}, but it is {printable(found)}",
             hint=_hint(subject, demand),
         )
     return Evidence(check=demand.check, subject=_SUBJECTS[gate], value=demand.value, by=demand.by)

@@ -174,6 +174,7 @@ class Operation:
         cache = self.memo.once(_CACHE, self.open_cache, lambda: None)
         if cache is None:
             error.within("offline, and without a cache").failing_at("no cache")
+            error.hint = "run it without --offline: without a cache nothing is kept"
         else:
             shown = printable(str(cache.root), 1000)
             error.within(f"offline, with the cache {shown}").failing_at(shown)

@@ -87,11 +87,15 @@ class Policy:
             raise VerificationError(
                 f"{_shown(url)} is denied by the policy in {self.file}",
                 part="policy",
+                failed_at=_shown(url),
                 hint=f"deny in its [policy] has {_quoted(denied.text)}, which no other file and no option overrides",
             )
         if self.allow is not None and not any(pattern.fits(url) for pattern in self.allow):
             raise VerificationError(
-                f"{_shown(url)} is not allowed by the policy in {self.file}", part="policy", hint=self._advice(address)
+                f"{_shown(url)} is not allowed by the policy in {self.file}",
+                part="policy",
+                failed_at=_shown(url),
+                hint=self._advice(address),
             )
 
     def _advice(self, address: PackageAddress) -> str:

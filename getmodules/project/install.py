@@ -175,10 +175,13 @@ class _Installation:
 
     def _fresh_jobs(self, targets: Mapping[str, Target], lock: Lock | None, spare: Path) -> dict[str, Job]:
         known = self.workspace.state.installed()
-        old = {} if lock is None else {name: {module.hashes} for name, module in lock.modules.items()}
+        old = {} if lock is None else {name: module.hashes for name, module in lock.modules.items()}
         jobs: dict[str, Job] = {}
         for name, target in targets.items():
-            ours = known.get(target.entry.dest, frozenset[TreeHashes]()) | old.get(name, set())
+            ours = known.get(target.entry.dest, frozenset[TreeHashes]())
+            # A lock without t1 knows less of a tree than we do, having installed it: edited execute bits would be lost.
+            if name in old and (old[name].t1 is not None or old[name].h1 not in {each.h1 for each in ours}):
+                ours |= {old[name]}
             try:
                 jobs[name] = self._fresh_job(target, ours, spare)
             except GetModulesError as error:

@@ -92,7 +92,9 @@ class LockedModule:
 
     @property
     def hashes(self) -> TreeHashes:
-        return TreeHashes(self.h1, self.t1)
+        """The hashes of the tree. An expected t1 counts where none is locked: it was demanded of what was installed."""
+        expected = self.expect if self.expect is not None and self.expect.startswith("t1:") else None
+        return TreeHashes(self.h1, expected if self.t1 is None else self.t1)
 
 
 @valueclass(kw_only=False)
@@ -229,6 +231,10 @@ def _module(table: TomlTable) -> LockedModule:
     )
     if module.selected is not None and module.version is None:
         table.refuse("selected", "is there without a version")
+    # Otherwise a tree that is there already would be judged by what is locked alone.
+    for key, locked in (("h1", module.h1), ("t1", module.t1)):
+        if module.expect is not None and module.expect.startswith(f"{key}:") and locked not in (None, module.expect):
+            table.refuse(key, "is another than expect has", _RESTORE)
     return module
 
 

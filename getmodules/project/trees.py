@@ -63,7 +63,7 @@ def _verified(entry: Entry, workspace: Workspace) -> VerifiedModule:
         state=state,
         h1=module.h1,
         found=None if found is None else found.h1,
-        t1=module.t1,
+        t1=module.hashes.t1,
         found_t1=None if found is None else found.t1,
         differences=detail,
         error=error,
@@ -84,7 +84,7 @@ def differences(module: LockedModule, package: LockedPackage, dest: Path, worksp
             wanted, found = _entries_by_path(job.dest), _entries_by_path(dest)
     except GetModulesError:
         return None
-    by_t1 = module.t1 is not None and keeps_t1(dest.parent, workspace)
+    by_t1 = module.hashes.t1 is not None and keeps_t1(dest.parent, workspace)
     changes = {name: _changes(wanted[name], found[name], by_t1) for name in sorted(wanted.keys() & found.keys())}
     return Differences(
         changed={name: change for name, change in changes.items() if change},

@@ -55,6 +55,19 @@ def test_nothing_is_taken_from_the_current_directory(hostile: Path, options: tup
     assert "current directory" not in refused.stdout + refused.stderr
 
 
+@pytest.mark.parametrize("name", ["a link", "a\udcff\udcfe", "a\n:b"], ids=ascii)
+def test_nor_from_one_with_an_odd_name(hostile: Path, name: str) -> None:
+    """Python has it on its path under the name that the system gives it."""
+    odd = hostile.parent / f"{hostile.name} {name}"
+    if "link" in name:
+        odd.symlink_to(hostile)
+    else:
+        hostile.rename(odd)
+    for env in ({}, {"LC_ALL": "C", "PYTHONUTF8": "0"}):
+        plugins = module(odd, "plugins", **env)
+        assert (plugins.returncode, "evil" in plugins.stdout + plugins.stderr) == (0, False)
+
+
 @pytest.mark.parametrize("path", [".", "{here}"], ids=["relative", "absolute"])
 def test_what_the_user_names_is_kept(tmp_path: Path, path: str) -> None:
     """PYTHONPATH is the user's word, also where it is this directory."""

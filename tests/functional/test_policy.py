@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from getmodules import Client, ConfigError
 from getmodules.testing import Access, Registry, User
 from tests.support.certificates import Authority
 from tests.support.commandline import Result, call
@@ -15,6 +17,7 @@ from tests.support.gitplaces import Place, a_place
 from tests.support.gitrepos import Gitlink, modules
 from tests.support.gitservers import git_http
 from tests.support.moduleregistry import MODULE, a_registry
+from tests.support.refusals import refusal
 from tests.support.servers import Connection, Received, Server, free_port, replying, serving
 
 FILES: Mapping[str, str] = {"main.tf": "# main\n"}
@@ -277,3 +280,68 @@ def test_a_proxy_is_not_asked_about(policy: Policy, tmp_path: Path) -> None:
     proxy = f"http://127.0.0.1:{free_port()}"
     result = policy.call("get", "http://far.example/p.zip", tmp_path / "dest", "--json", http_proxy=proxy)
     assert result.object["error"]["code"] == "network"
+
+
+# ------------------------------------------------------------------------------------ attacks that are withstood
+
+
+@pytest.mark.parametrize("kind", ["directory", "fifo", "device", "nul", "loop", "utf-16", "escapes", "nested"])
+def test_a_policy_that_cannot_be_read_contacts_nobody(kind: str, counting: Server, tmp_path: Path) -> None:
+    file = tmp_path / "p.toml"
+    named = {"device": "/dev/zero", "nul": "a\0b"}.get(kind, str(file))
+    makers: Mapping[str, Callable[[], object]] = {
+        "directory": file.mkdir,
+        "fifo": lambda: os.mkfifo(file),
+        "loop": lambda: file.symlink_to(file),
+        "utf-16": lambda: file.write_text("[policy]", encoding="utf-16"),
+        "escapes": lambda: file.write_bytes(b"\x1b[2J\xff"),
+        "nested": lambda: file.write_text(f"[policy]\nallow = {'[' * 5_000}{']' * 5_000}"),
+    }
+    makers.get(kind, str)()
+    client = Client(environ={"GETMODULES_POLICY": named, "GETMODULES_PLUGINS": "", "HOME": str(tmp_path)})
+    error = refusal(ConfigError, "config", client.get, f"{counting.url}/p.zip", tmp_path / "dest")
+    assert "\x1b" not in error.message
+    assert (error.exit_code, counting.connections, (tmp_path / "dest").exists()) == (2, 0, False)
+
+
+def test_the_mirror_of_what_a_server_named(policy: Policy, tmp_path: Path) -> None:
+    with serving(replying("204 No Content", X_Terraform_Get="https://a.example/p.zip")) as server:
+        policy.allows(f"{server.url}/*", "https://a.example/*")
+        mirrors = "https://a.example=https://evil.example"
+        error = policy.refuses("get", f"{server.url}/p", tmp_path / "dest", GETMODULES_MIRRORS=mirrors)
+    assert "https://evil.example/p.zip is not allowed" in error["message"]
+
+
+def test_what_to_write_is_no_wildcard_of_the_servers(policy: Policy, tmp_path: Path) -> None:
+    with serving(replying("302 Found", Location="http://127.0.0.1:9/*")) as server:
+        policy.allows(f"{server.url}/*")
+        error = policy.refuses("get", f"{server.url}/p.zip", tmp_path / "dest")
+    assert '"http://127.0.0.1:9/%2A"]' in error["hint"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        pytest.param("https://127.1/x", id="short address"),
+        pytest.param("https://0x7f.1/x", id="hexadecimal address"),
+        pytest.param("https://127.0.0.1./x", id="address with a dot"),
+        pytest.param("https://[fe80::1%25eth0]/x", id="zone"),
+        pytest.param("https://h\u3002example/x", id="another full stop"),
+        pytest.param("https://\u24d7.example/x", id="circled letter"),
+        pytest.param("https://%68.example/x", id="host percent-encoded"),
+        pytest.param("https://h.example:0443/x", id="port with a zero"),
+        pytest.param("https://h.example../x", id="two dots"),
+        pytest.param("https://h.example/a/%252e%252e/b", id="dots, encoded twice"),
+        pytest.param("https://h.example/a/..%2f..%2fb", id="dots, with encoded slashes"),
+    ],
+)
+def test_spellings_that_are_no_addresses(url: str, policy: Policy, tmp_path: Path) -> None:
+    """None of them gets as far as a list of what is denied."""
+    policy.denies("https://nobody.example/*")
+    result = policy.call("get", url, tmp_path / "dest", "--json", https_proxy="http://127.0.0.1:9")
+    assert (result.code, result.object["error"]["code"]) == (2, "address")
+    with serving(replying("302 Found", Location=url.encode().decode("latin-1"))) as server:
+        result = policy.call(
+            "get", f"{server.url}/p.zip", tmp_path / "dest", "--json", https_proxy="http://127.0.0.1:9"
+        )
+    assert (result.code, result.object["error"]["code"]) == (3, "unsafe-content/elsewhere")

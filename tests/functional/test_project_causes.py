@@ -127,6 +127,14 @@ def test_a_certificate(place: Place, tmp_path: Path, authority: Authority) -> No
         assert _named(error) == NAMES
 
 
+def test_a_policy(place: Place, tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text("[policy]\nallow = []\n")
+    _wants(place, lambda name: f"oci://h.invalid/acme/vpc//{name}?tag=1")
+    (error,) = place.fails("verification/policy", 3, "install", GETMODULES_POLICY=str(file))
+    assert _named(error) == NAMES
+
+
 def test_what_is_not_there_is_a_cause_for_each(place: Place, registry: Registry) -> None:
     _wants(place, lambda name: f"oci://{registry.host}/acme/{name}?tag=1")
     errors = place.fails("not-found", 1, "install")

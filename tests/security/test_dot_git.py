@@ -21,6 +21,7 @@ from getmodules import (
     ConfigError,
     DigestMismatchError,
     GetModulesError,
+    InstallError,
     Kind,
     LimitExceededError,
     Limits,
@@ -358,3 +359,22 @@ def test_it_is_no_destination(name: str, tmp_path: Path) -> None:
     error = refusal(ConfigError, "config", client.get, address, f"{tmp_path}/{name}")
     assert error.exit_code == 2
     assert set(os.listdir(tmp_path)) == before
+
+
+@pytest.mark.parametrize(
+    "dest", [".git/hooks", ".git/x/y", "vendor/hooks", "vendor/x/y", ".GIT/x", "a/.git./x", "git~1/b"]
+)
+@pytest.mark.parametrize("force", [False, True])
+def test_nothing_in_it_is_a_destination(dest: str, force: bool, tmp_path: Path) -> None:
+    """Nor behind a link: a repository that was cloned may have one, and git runs what lies in its hooks."""
+    client, address = a_tar(tmp_path, {"pre-commit": b"#!/bin/sh\n"})
+    on_disk(tmp_path, {".git/hooks/sample": b"", "vendor": ".git", "a": None})
+    before = snapshot(tmp_path)
+    error = refusal(ConfigError, "config", client.get, address, tmp_path / dest, force=force)
+    assert (error.exit_code, "is not a place for a module" in error.message) == (2, True)
+    assert snapshot(tmp_path) == before
+
+
+def test_a_nul_in_the_way_to_a_destination(tmp_path: Path) -> None:
+    client, address = a_tar(tmp_path, MODULE)
+    refusal(InstallError, "install", client.get, address, f"{tmp_path}/a\0b/c")

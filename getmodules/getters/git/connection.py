@@ -422,6 +422,7 @@ def login_without_credentials(remote: Remote, context: Context) -> GitLogin:
         (f"credential.{_base(remote)}.helper", ""),
         # The whole location: of several settings git takes the one for the longest path.
         (f"http.{remote.location}.extraHeader", ""),
+        (f"http.{remote.location}.cookieFile", ""),
     )
     return GitLogin(settings, withheld_from=shown_origin(remote.origin))
 

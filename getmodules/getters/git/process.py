@@ -24,7 +24,7 @@ from typing import IO, TYPE_CHECKING, Final, NamedTuple, TypedDict
 from getmodules.api.limits import METADATA_BYTES, metadata_exceeded
 from getmodules.api.ports import Context
 from getmodules.errors import FetchError, NetworkError, ToolMissingError
-from getmodules.net.watch import NOTE_SECONDS
+from getmodules.net.watch import NOTE_SECONDS, in_seconds
 from getmodules.util.processes import feed, kill, pause
 from getmodules.util.redact import printable
 
@@ -305,7 +305,7 @@ class _Watch:
         silent, limits = now - self._active, self._limits
         if silent > limits.timeout:
             raise NetworkError(
-                f"{limits.place}: nothing came for {limits.timeout:g} seconds",
+                f"{limits.place}: nothing came for {in_seconds(limits.timeout)}",
                 part="timeout",
                 hint="is the server in trouble, or a firewall in the way? --timeout SECONDS gives it more time",
             )

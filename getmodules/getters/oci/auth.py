@@ -30,7 +30,7 @@ from getmodules.net.credentials import (
     token_of,
     variable_suffix,
 )
-from getmodules.net.refusals import in_clear
+from getmodules.net.refusals import in_clear, shown_origin
 from getmodules.net.route import sent_by_origin
 from getmodules.net.wire import SMALL_BODY_BYTES
 from getmodules.util.redact import Secret, printable, redact
@@ -229,8 +229,8 @@ def _for_any_repository(challenge: Challenge) -> Challenge:
 def _no_username(registry: Origin, credential: Credential) -> AuthenticationError:
     sent = sent_credential(credential)
     return AuthenticationError(
-        f"{printable(registry.host)} wants a user name and a password, and {sent} is a token alone",
-        hint=f"with {USERNAME_PREFIX}{variable_suffix(registry)} besides it, a token is a password",
+        f"{shown_origin(registry)} wants a user name and a password, and {sent} is a token alone",
+        hint=f"set {USERNAME_PREFIX}{variable_suffix(registry)} as well: the token is then its password",
         looked_in=(sent.found_in,),
     )
 

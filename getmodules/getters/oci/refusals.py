@@ -65,7 +65,7 @@ class RefusedAccess:
         if TOKEN_WORD in self.sent.found_in:
             login = f"set {self.sent.found_in} to another, or unset it and {login}"
         if status == 401 and "push" not in self.actions:
-            return f"is it expired? {login}{check} tries it again"
+            return f"are they wrong or expired? {login}{check} tries it again"
         account = self.sent.username or "this account"
         what = "push to" if "push" in self.actions else "read"
         return f"may {account} {what} {self.place}? If not: {login}{check} tries it again"

@@ -153,6 +153,8 @@ def speaks_tls(host: str, port: int) -> bool:
     import socket
     import ssl
 
+    # It may take a while, before the first request.
+    _log.debug("asking %s:%d whether it speaks TLS", host, port)
     # The default context would read all authorities of the system, which are not needed here.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False

@@ -9,7 +9,7 @@ from getmodules.addresses.types import PackageAddress
 from getmodules.addresses.versions import Version, version_in
 from getmodules.api.ports import Context
 from getmodules.errors import GetModulesError, NotFoundError
-from getmodules.getters.oci.reference import is_attachment_tag, version_of
+from getmodules.getters.oci.reference import is_attachment_tag, is_tag, version_of
 from getmodules.getters.oci.repository import RawManifest, Repository, judged_manifest
 from getmodules.util.digest import Digest
 from getmodules.util.redact import printable
@@ -36,8 +36,12 @@ def _missing_tag(
     unnamed = "" if "tag" in package.arguments else " (none was named)"
     try:
         names = islice(repository.tags(context, pages=1), _LOOKED_AT)
-        tags = [name for name in names if not is_attachment_tag(name)]
-    except GetModulesError:  # there is no such repository, or it shows no list: what failed first says more
+        # What is no tag is some text of the registry's, and must not stand where people copy what to type.
+        tags = [name for name in names if is_tag(name) and not is_attachment_tag(name)]
+    except GetModulesError as unlisted:  # there is no such repository, or it shows no list: what failed first says more
+        if package.getter == "oci" and isinstance(unlisted, NotFoundError):
+            place = printable(package.url.removeprefix("oci://"))
+            error.hint = f"is there such a repository, and may you see it? getmodules auth check {place} shows whether"
         if unnamed:
             error.within(f"the tag {tag}{unnamed}")
         return error

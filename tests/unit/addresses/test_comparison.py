@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -28,11 +29,15 @@ from tests.support.refusals import refusal
         pytest.param("https://h.example/a/./b/.", "https://h.example/a/b", id="dots"),
         pytest.param("https://h.example/a/%2e/b", "https://h.example/a/b", id="dots, percent-encoded"),
         pytest.param("https://h.example", "https://h.example/", id="no path"),
+        pytest.param("https://h.example/*", "https://h.example/%2A", id="a star, which is none of a pattern's"),
+        pytest.param("https://h.example/%2a", "https://h.example/%2A", id="a star, percent-encoded"),
         pytest.param("https://[0:0::1]/p", "https://[::1]/p", id="IPv6"),
         pytest.param("oci://docker.io/nginx", "oci://docker.io/library/nginx", id="Docker's own images"),
         pytest.param("oci://registry-1.docker.io/a/b", "oci://docker.io/a/b", id="Docker's API"),
         pytest.param("oci://index.docker.io/a/b", "oci://docker.io/a/b", id="Docker's other name"),
         pytest.param("oci://docker.io/", "oci://docker.io/", id="Docker, without a repository"),
+        pytest.param("oci://registry-1.docker.io:443/a/b", "oci://docker.io/a/b", id="Docker's API, with its port"),
+        pytest.param("oci://docker.io.:443/nginx", "oci://docker.io/library/nginx", id="Docker, with dot and port"),
     ],
 )
 def test_urls_are_compared_in_one_spelling(url: str, compared: str) -> None:
@@ -79,6 +84,8 @@ def test_a_bare_url_has_no_query_and_no_user() -> None:
         pytest.param("*ab*ab", "oci://h/ab", False, id="pieces do not overlap"),
         pytest.param("https://h.example:" + "9" * 5_000, "https://h.example/", False, id="a port without an end"),
         pytest.param("*a*b", "oci://a/b", True, id="in order"),
+        pytest.param("https://h.example/%2a", "https://h.example/*", True, id="a star itself"),
+        pytest.param("https://h.example/%2A", "https://h.example/p", False, id="a star itself, and not any character"),
         pytest.param("*b/*a", "oci://a/b", False, id="in another order"),
     ],
 )
@@ -92,12 +99,21 @@ def test_patterns(pattern: str, url: str, *, fits: bool) -> None:
         pytest.param("ghcr.io/*", "no scheme", id="no scheme"),
         pytest.param("/etc/x", "no scheme", id="a path"),
         pytest.param("https://bücher.example/*", "not ASCII", id="a host that is not ASCII"),
+        pytest.param("*://h.example:443/*", "usual port", id="a usual port of any scheme"),
     ],
 )
 def test_patterns_that_can_fit_nothing(text: str, words: str) -> None:
     error = refusal(ConfigError, "config", Pattern.of, text)
     assert words in error.message
     assert error.hint
+
+
+@pytest.mark.parametrize("text", ["a" * 200_000, "a+" * 100_000 + "/*", "a:" * 100_000 + "*/x"])
+def test_a_long_pattern_takes_no_time(text: str) -> None:
+    began = time.monotonic()
+    with suppress(ConfigError):
+        Pattern.of(text)
+    assert time.monotonic() - began < 1
 
 
 def test_many_wildcards_take_no_time() -> None:

@@ -70,6 +70,8 @@ def test_a_spelling_is_refused_at_any_depth(name: str, around: str) -> None:
         pytest.param("X/HEAD x/objects X/refs", "'x'", id="a case pair of directories"),
         pytest.param("x/CommonDir x/heAd", "'x'", id="a part in another case"),
         pytest.param("HE\u200cAD obj\ufeffects refs", "the top", id="what HFS+ ignores"),
+        pytest.param("e\u0301/HEAD \u00e9/objects e\u0301/refs", "'e\u0301'", id="two spellings of a letter"),
+        pytest.param("\u00c9/HEAD e\u0301/objects \u00e9/refs", "'e\u0301'", id="two spellings and cases"),
         pytest.param("HEAD objectſ refs", "the top", id="what folds to another letter"),
         pytest.param("HEAD objects refs/heads/main refs", "the top", id="with something in it"),
     ],

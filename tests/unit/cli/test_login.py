@@ -62,6 +62,18 @@ def test_a_refused_login_ends_with_4(registry: Registry, tmp_path: Path) -> None
     assert not kept(tmp_path)
 
 
+@pytest.mark.parametrize("form", ["https://{}/", "oci://{}", "{}/"])
+def test_a_host_may_be_pasted_as_an_address(form: str, registry: Registry, tmp_path: Path) -> None:
+    result = login(tmp_path, form.format(registry.host), "-u", "ada", "--password-stdin", stdin=PASSWORD)
+    assert result == (0, f"logged in to {registry.host} as ada; stored in ~/.docker/config.json\n", "")
+    assert call("logout", form.format(registry.host), environ={"HOME": str(tmp_path)}).code == 0
+
+
+def test_without_a_terminal_the_hint_can_be_typed(registry: Registry, tmp_path: Path) -> None:
+    result = login(tmp_path, registry.host, "-u", "ada")
+    assert f"hint: getmodules login {registry.host} -u ada --password-stdin < FILE\n" in result.err
+
+
 def test_what_comes_first_is_a_note(registry: Registry, tmp_path: Path) -> None:
     file = tmp_path / ".config/containers/auth.json"
     file.parent.mkdir(parents=True)

@@ -100,6 +100,14 @@ def test_nearest(name: str, near: str | None) -> None:
     assert subject.nearest(name, ["detect", "get"]) == near
 
 
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("--timout", "--timeout"), ("--offline", None), ("--plugin", "--no-plugin"), ("-timeout", "--timeout")],
+)
+def test_the_dashes_of_options_make_none_alike(name: str, near: str | None) -> None:
+    assert subject.nearest(name, ["--no-plugin", "--json", "--timeout", "-q"]) == near
+
+
 # ------------------------------------------------------------------------------------------------- base
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from getmodules import hash_tree
+from getmodules.testing import Registry
 from tests.support.commandline import call
 from tests.support.modeless import without_modes
 from tests.support.projects import Project
@@ -128,3 +129,19 @@ def test_what_cannot_be_compared_is_a_finding_of_its_module(project: Project, tm
         "install/protected",
         None,
     ]
+
+
+def test_modules_that_one_cause_keeps_from_being_compared_share_an_error(project: Project, tmp_path: Path) -> None:
+    names = [f"m{number}" for number in range(5)]
+    policy = tmp_path / "policy.toml"
+    policy.write_text("[policy]\nallow = []\n")
+    with Registry() as registry:
+        registry.push_module("acme/vpc", "1", {"main.tf": "x"})
+        project.wants(**dict.fromkeys(names, f"oci://{registry.host}/acme/vpc?tag=1"))
+        assert project.client.install(project.directory).failures == ()
+        found = call("verify", environ={"GETMODULES_POLICY": str(policy)})
+    assert found.code == 3
+    assert found.err.count("error: ") == 1
+    assert "error: 5 modules: oci://127.0.0.1:" in found.err
+    assert "m0, m1, m2, m3, m4" in found.err
+    assert NEXT not in found.err, "it would be refused as well"

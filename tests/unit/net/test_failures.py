@@ -86,7 +86,8 @@ def test_a_failure(error: BaseException, code: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        pytest.param(pooled(REFUSED), "host spelled right", id="the host"),
+        pytest.param(pooled(REFUSED), "server running", id="nobody listens"),
+        pytest.param(pooled(OSError(113, "No route to host")), "host spelled right", id="the host"),
         pytest.param(pooled(urllib3.exceptions.ProxyError("no proxy", REFUSED)), "https_proxy", id="the proxy"),
         pytest.param(pooled(ssl.SSLError(1, "wrong version number")), "speak TLS", id="no TLS"),
         pytest.param(
@@ -102,6 +103,28 @@ def test_a_failure(error: BaseException, code: str, said: str) -> None:
 def test_the_hint_is_about_what_failed(error: BaseException, said: str) -> None:
     made = failure(error)
     assert said in (made.typed_hint or "")
+
+
+def test_the_words_of_openssl_are_not_repeated() -> None:
+    error = ssl.SSLCertVerificationError(1, "[SSL: X] certificate verify failed: no issuer (_ssl.c:1006)")
+    error.verify_code, error.verify_message = 20, "no issuer"
+    assert failure(pooled(error)).message == "the server's certificate cannot be trusted: no issuer"
+
+
+@pytest.mark.parametrize(
+    ("code", "named"),
+    [
+        pytest.param(19, True, id="signed by itself"),
+        pytest.param(20, True, id="signed by somebody else"),
+        pytest.param(10, False, id="expired"),
+        pytest.param(62, False, id="another host's"),
+        pytest.param(23, False, id="revoked"),
+    ],
+)
+def test_the_authorities_that_were_used_are_named(code: int, *, named: bool) -> None:
+    made = failure(pooled(certificate(code)), authorities="/etc/acme.pem")
+    assert ("/etc/acme.pem" in (made.hint or "")) is named
+    assert ("--ca-file FILE" in (made.typed_hint or "")) is (named or code == 23)
 
 
 def test_a_proxy_s_certificate_is_no_server_s() -> None:

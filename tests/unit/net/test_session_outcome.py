@@ -68,6 +68,20 @@ def test_an_error_without_an_explanation_ends_with_its_status() -> None:
         assert failed(answer).message.endswith("answered 404")
 
 
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [
+        pytest.param("Client sent an HTTP request to an HTTPS server.", "--plain-http HOST", id="Go's words"),
+        pytest.param("The plain HTTP request was sent to HTTPS port", "write https", id="nginx' words"),
+        pytest.param("no such argument", "", id="anything else"),
+    ],
+)
+def test_a_server_that_speaks_tls_is_asked_without(said: str, hint: str) -> None:
+    with answered("400 Bad Request") as answer:
+        assert hint in (failed(answer, explain=said).typed_hint or "")
+        assert bool(hint) is bool(failed(answer, explain=said).hint)
+
+
 def test_only_what_may_pass_is_transient() -> None:
     assert {408, 425, 429, 500, 502, 503, 504} == TRANSIENT
 

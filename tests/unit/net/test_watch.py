@@ -12,7 +12,7 @@ from getmodules.api.limits import Deadline
 from getmodules.net import watch as watching
 from getmodules.net.route import Route
 from getmodules.net.settings import NetSettings
-from getmodules.net.watch import Guardian, Watch
+from getmodules.net.watch import Guardian, Watch, in_seconds
 from tests.support.contexts import a_context
 from tests.support.waiting import wait_until
 
@@ -214,3 +214,8 @@ def test_an_answer_that_is_dropped_is_not_watched_for_ever(monkeypatch: pytest.M
     assert guardians() == 1
     del dropped
     wait_until(lambda: guardians() == 0)
+
+
+@pytest.mark.parametrize(("number", "said"), [(1, "1 second"), (1.5, "1.5 seconds"), (30.0, "30 seconds")])
+def test_seconds_in_words(number: float, said: str) -> None:
+    assert in_seconds(number) == said

@@ -336,6 +336,7 @@ def test_offline_without_a_cache(tmp_path: Path) -> None:
     client = caching_client(tmp_path / "c", getter, use_cache=False, offline=True)
     error = refusal(OfflineError, "offline", client.get, "fake://h/p", tmp_path / "one")
     assert error.message.startswith("offline, and without a cache: ")
+    assert error.typed_hint == "run it without --offline: without a cache nothing is kept"
     assert list(tmp_path.iterdir()) == []
 
 

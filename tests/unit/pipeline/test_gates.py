@@ -146,3 +146,14 @@ def test_an_expectation_that_cannot_be_is_a_config_error(tmp_path: Path) -> None
             client_with(FakeGetter()).get("fake://h/d", tmp_path / "dest", expect=expect)
         assert caught.value.code == "config"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_demanded_is_shown_on_one_line(tmp_path: Path) -> None:
+    """A script may have it from anywhere."""
+    with pytest.raises(GetModulesError) as caught:
+        client_with(FakeGetter(answer=blob(ZIP))).get(
+            "fake://h/p.zip", tmp_path / "d", expect="t1:\x1b]0;x\x07\n  code: none"
+        )
+    assert caught.value.code == "digest-mismatch"
+    assert caught.value.message.isprintable()
+    assert "t1:\\x1b]0;x\\x07\\n  code: none" in caught.value.message

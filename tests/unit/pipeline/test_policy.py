@@ -80,6 +80,14 @@ def test_a_denied_address_names_the_pattern() -> None:
     assert "is denied" in error.message
 
 
+@pytest.mark.parametrize(("allow", "deny"), [((), ()), (None, ("*",))], ids=["not allowed", "denied"])
+def test_one_url_is_one_cause(allow: tuple[str, ...] | None, deny: tuple[str, ...]) -> None:
+    urls = ("oci://u@H.example/p", "oci://h.example:443/p", "oci://h.example/q")
+    check = policy(allow, deny).check
+    refusals = [refusal(VerificationError, "verification/policy", check, address(url)) for url in urls]
+    assert [error.failed_at for error in refusals] == ["oci://h.example/p"] * 2 + ["oci://h.example/q"]
+
+
 def test_long_lists_are_not_repeated() -> None:
     many = tuple(f"oci://h{number}.example/*" for number in range(20))
     error = refusal(VerificationError, "verification/policy", policy(many).check, address("oci://u.example/p"))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from getmodules import Client, DestinationExistsError, GetModulesError, LockMismatchError, hash_tree
-from getmodules.project import install as subject, lock as locking
+from getmodules import Client, ConfigError, DestinationExistsError, GetModulesError, LockMismatchError, hash_tree
+from getmodules.project import install as subject, lock as locking, trees
 from getmodules.project.install import InstallOptions
 from getmodules.project.lock import Upgrade
 from getmodules.project.lockfile import parse_lock
@@ -32,7 +32,7 @@ def _actions(report: InstallReport) -> dict[str, str]:
 def _without_t1(project: Project) -> str:
     """Make the lock one of an earlier version, and return it."""
     project.write("getmodules.lock", re.sub(r'^t1 = ".*"\n', "", project.lock, flags=re.MULTILINE))
-    assert "t1" not in project.lock
+    assert "\nt1 = " not in project.lock
     return project.lock
 
 
@@ -158,6 +158,39 @@ def test_the_manifest_can_expect_it(project: Project) -> None:
     assert snapshot(project.directory) == before
 
 
+def test_an_expected_t1_counts_where_none_is_locked(project: Project) -> None:
+    """A line that somebody takes out of the lock does not make it judge by less than the manifest demands."""
+    t1 = hash_tree(project.directory / "src", "t1")
+    project.wants(text=f'[modules.net]\nsource = "./pkg.zip"\nexpect = "{t1}"\n')
+    _install(project)
+    _without_t1(project)
+    (project.directory / "modules/net/main.tf").chmod(0o755)
+    for wishes in ({}, {"locked": True}, {"frozen": True}):
+        error = _refused(_install(project, **wishes))
+        assert error.code == "destination-exists"
+    (found,) = trees.verify((), project.workspace(read=False)).modules
+    assert (found.state, found.t1) == ("modified", t1)
+
+
+@pytest.mark.parametrize("scheme", ["h1", "t1"])
+def test_a_lock_that_is_not_what_it_expects_is_refused(scheme: str, project: Project) -> None:
+    """The tree that somebody has put there would be judged by the edited entry alone."""
+    expect = hash_tree(project.directory / "src", scheme)
+    project.wants(text=f'[modules.net]\nsource = "./pkg.zip"\nexpect = "{expect}"\n')
+    _install(project)
+    dest = project.directory / "modules/net"
+    dest.joinpath("main.tf").write_text("# evil\n")
+    edited = project.lock
+    for each in ("h1", "t1"):
+        edited = re.sub(f'^{each} = ".*"$', f'{each} = "{hash_tree(dest, each)}"', edited, flags=re.MULTILINE)
+    project.write("getmodules.lock", edited)
+    for wishes in ({}, {"locked": True}, {"frozen": True}, {"force": True}):
+        with pytest.raises(ConfigError, match=f"{scheme} is another than expect has"):
+            _install(project, **wishes)
+    with pytest.raises(ConfigError, match=f"{scheme} is another than expect has"):
+        trees.verify((), project.workspace(read=False))
+
+
 # ----------------------------------------------------------------------------------------------------------- the trees
 
 
@@ -220,6 +253,21 @@ def test_an_update_does_not_overwrite_what_h1_does_not_see(older: bool, project:
     (project.directory / "modules/packed/main.tf").chmod(0o644)
     assert _actions(_install(project)) == {"packed": "installed"}
     assert project.tree("modules/packed")["main.tf"] == b"# newer\n"
+
+
+def test_an_older_lock_does_not_make_us_forget_what_we_installed(project: Project) -> None:
+    """The source is another one now; the old entry has an h1 alone, which does not see that the tree was edited."""
+    project.wants(packed="./pkg.zip")
+    _install(project)
+    _without_t1(project)
+    (project.directory / "modules/packed/main.tf").chmod(0o755)
+    project.write("src/main.tf", "# newer\n")
+    project.wants(packed="./src")
+    before = project.tree("modules/packed")
+    assert _refused(_install(project)).code == "destination-exists"
+    assert project.tree("modules/packed") == before
+    (project.directory / "modules/packed/main.tf").chmod(0o644)
+    assert _actions(_install(project)) == {"packed": "installed"}
 
 
 def test_what_an_earlier_version_installed_is_known_by_its_h1(project: Project) -> None:

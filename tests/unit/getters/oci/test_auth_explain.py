@@ -51,3 +51,4 @@ def test_a_wrong_password_is_said_in_the_words_of_the_registry(tmp_path: Path, s
     assert "UNAUTHORIZED" in error.message
     assert "{" not in error.message
     assert "s3cr3t" not in error.message
+    assert "are they wrong or expired? " in str(error.hint)

@@ -155,6 +155,14 @@ def test_a_server_that_wants_a_client_certificate_speaks_tls(authority: Authorit
         assert speaks_tls(host, int(port))
 
 
+def test_the_question_is_shown_with_verbose(caplog: pytest.LogCaptureFixture, authority: Authority) -> None:
+    caplog.set_level("DEBUG", "getmodules")
+    with Registry(tls=authority.server_context()) as registry:
+        host, port = registry.host.split(":")
+        speaks_tls(host, int(port))
+    assert f"asking {host}:{port} whether it speaks TLS" in caplog.text
+
+
 def test_a_certificate_of_nobody_is_tls_all_the_same(network: ClientNetwork, authority: Authority) -> None:
     """Whether it can be trusted is judged by the requests, and never a reason for plain http."""
     with serving(silent, tls=authority.server_context()) as server:
