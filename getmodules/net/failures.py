@@ -28,7 +28,7 @@ _NO_SUCH_NAME = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", sock
 _LATE = "nothing came in time"
 _PROXY_HINT = "is the proxy right that https_proxy, http_proxy or all_proxy names?"
 #: Errors for a body that is cut off.
-_ENDS = (IncompleteRead, ConnectionError, ssl.SSLEOFError)
+_ENDS = (IncompleteRead, ConnectionError)
 TRY_AGAIN = "try again: the server, or something on the way, broke it off"
 
 #: Errors for requests that cannot be sent. Their texts quote what is wrong, maybe a token or a proxy's password.
@@ -73,7 +73,7 @@ def failure(
 
 def broken_body(error: BaseException, mask: Callable[[str], str] = str, late: str = _LATE) -> FetchError:
     """Return the error for a body that failed: the address and the network were right a moment ago."""
-    if any(isinstance(each, _ENDS) for each in _chain(error)):
+    if any(isinstance(each, _ENDS) or _is_end_of_tls(each) for each in _chain(error)):
         return NetworkError("the connection ended in the middle of the body", hint=TRY_AGAIN)
     return failure(error, mask, late)
 
@@ -115,7 +115,7 @@ def _failed(chain: tuple[BaseException, ...], said: str, by_proxy: bool) -> Netw
     reason = getattr(tls, "reason", None) or ""
     # An end in the middle of the handshake may be a server that is just being started again; all else of TLS is how the
     # two sides are set up.
-    retryable = tls is None or isinstance(tls, ssl.SSLEOFError)
+    retryable = tls is None or _is_end_of_tls(tls)
     if by_proxy:
         return NetworkError(said, hint=_PROXY_HINT, retryable=retryable)
     if _REFUSES_US.search(reason):
@@ -124,7 +124,7 @@ def _failed(chain: tuple[BaseException, ...], said: str, by_proxy: bool) -> Netw
             part="certificate",
             hint="name it with --client-cert HOST=FILE",
         )
-    if "HANDSHAKE_FAILURE" in reason or isinstance(tls, ssl.SSLEOFError):
+    if "HANDSHAKE_FAILURE" in reason or (tls is not None and _is_end_of_tls(tls)):
         # A server that wants a certificate may say so, or just close, as it does for other reasons too.
         hint = "does the server speak TLS at this port, or want a client's certificate (--client-cert HOST=FILE)?"
     elif tls is not None:
@@ -134,6 +134,11 @@ def _failed(chain: tuple[BaseException, ...], said: str, by_proxy: bool) -> Netw
     else:
         hint = "is the network there, and the host spelled right?"
     return NetworkError(said, hint=hint, retryable=retryable)
+
+
+def _is_end_of_tls(error: BaseException) -> bool:
+    """Return whether the connection just ended. Some releases of Python have no class of its own for that."""
+    return isinstance(error, ssl.SSLEOFError) or getattr(error, "reason", None) == "UNEXPECTED_EOF_WHILE_READING"
 
 
 def _unknown_host(error: socket.gaierror, by_proxy: bool) -> NetworkError:

@@ -11,6 +11,7 @@ import pytest
 import requests
 import urllib3
 
+from getmodules.errors import NetworkError
 from getmodules.net.failures import broken_body, failure
 from tests.support.refusals import words_of
 
@@ -138,12 +139,21 @@ def test_a_proxy_s_certificate_is_no_server_s() -> None:
         pytest.param(urllib3.exceptions.ProtocolError("Connection broken", IncompleteRead(b"")), id="chunks"),
         pytest.param(urllib3.exceptions.ProtocolError("Connection broken", ConnectionResetError(104, "x")), id="reset"),
         pytest.param(urllib3.exceptions.SSLError(ssl.SSLEOFError(8, "EOF occurred")), id="TLS"),
+        pytest.param(urllib3.exceptions.SSLError(alert("UNEXPECTED_EOF_WHILE_READING")), id="TLS, some releases"),
     ],
 )
 def test_a_body_that_ends_in_the_middle_is_no_matter_of_the_host_s_name(error: Exception) -> None:
     made = broken_body(error)
     assert (made.code, made.message) == ("network", "the connection ended in the middle of the body")
     assert "try again" in (made.hint or "")
+
+
+def test_an_end_of_tls_may_pass_and_a_refusal_does_not() -> None:
+    ends = [pooled(ssl.SSLEOFError(8, "EOF occurred")), pooled(alert("UNEXPECTED_EOF_WHILE_READING"))]
+    assert [made.retryable for made in map(failure, ends) if isinstance(made, NetworkError)] == [True, True]
+    refused = failure(pooled(alert("SSLV3_ALERT_HANDSHAKE_FAILURE")))
+    assert isinstance(refused, NetworkError)
+    assert not refused.retryable
 
 
 def test_a_body_may_fail_as_everything_else_does() -> None:
