@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from getmodules.archive.hashing import hash_file as hash_file, hash_tree as hash_tree, hash_zip as hash_zip
     from getmodules.client import Client as Client, StrPath
     from getmodules.getters.oci.results import Inspected as Inspected, Pushed as Pushed, Referrer as Referrer
+    from getmodules.net.settings import NetSettings as NetSettings
     from getmodules.pipeline.batch import Failure as Failure, Pace as Pace
     from getmodules.project.reports import (
         AddReport as AddReport,
@@ -131,6 +132,7 @@ _MODULE_OF = {
     "Members": "getmodules.api.model",
     "members_of": "getmodules.archive.directory",
     "ModuleAddress": "getmodules.addresses.types",
+    "NetSettings": "getmodules.net.settings",
     "Origin": "getmodules.api.ports",
     "OutdatedReport": "getmodules.project.reports",
     "Pace": "getmodules.pipeline.batch",

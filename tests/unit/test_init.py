@@ -54,7 +54,7 @@ def test_each_name_that_is_listed_is_there(name: str) -> None:
 
 
 def test_what_is_imported_when_it_is_used_is_listed_and_nothing_else_is_there() -> None:
-    assert {"Client", "Digest", "Installed", "Secret", "detect", "get", "resolve", "__version__"} <= set(
+    assert {"Client", "Digest", "Installed", "NetSettings", "Secret", "detect", "get", "resolve", "__version__"} <= set(
         dir(getmodules)
     )
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
