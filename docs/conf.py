@@ -1,6 +1,16 @@
 """Sphinx: plain, offline, and strict about references."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from getmodules.version import VERSION
+
+if TYPE_CHECKING:
+    from docutils.nodes import Element, TextElement
+    from sphinx.addnodes import pending_xref
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 project = "getmodules"
 copyright = "the getmodules authors"  # the name that Sphinx asks for
@@ -27,8 +37,8 @@ autodoc_preserve_defaults = True
 
 nitpick_ignore_regex = [
     # The standard library's inventory would need the network.
-    ("py:.*", r"(collections|contextlib|dataclasses|datetime|enum|functools|os|pathlib|threading|typing)\..*"),
-    ("py:.*", r"(Any|Callable|IO|Iterable|Iterator|Mapping|Path|Self|Sequence|bool|bytes|datetime|int|object|str)"),
+    ("py:.*", r"(collections|concurrent|contextlib|dataclasses|datetime|enum|functools|os|pathlib|threading|typing)\..*"),
+    ("py:.*", r"(Any|Callable|Executor|IO|Iterable|Iterator|Mapping|Path|Self|Sequence|bool|bytes|datetime|int|object|str)"),
     ("py:class", r"(Callable|Mapping|tuple)\[.*"),
     # Variables of types.
     ("py:class", r"getmodules\..*\.T"),
@@ -39,3 +49,23 @@ nitpick_ignore_regex = [
 ]
 # Values with a field called ``bytes`` would be taken for the type of the same name.
 suppress_warnings = ["ref.python"]
+
+#: Where a name is looked for that a signature has as it is written in the code.
+PUBLIC_MODULES = ("getmodules", "getmodules.api", "getmodules.errors", "getmodules.providers", "getmodules.testing")
+
+
+def link_public_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: TextElement) -> Element | None:
+    """Return the link for a type by the public name that it is documented under, wherever it is defined."""
+    if node["refdomain"] != "py":
+        return None
+    domain = env.get_domain("py")
+    name = node["reftarget"].rpartition(".")[2]
+    for module in (node.get("py:module"), *PUBLIC_MODULES):
+        if f"{module}.{name}" in domain.objects:
+            target = f"{module}.{name}"
+            return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", target, node, content)
+    return None
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("missing-reference", link_public_name)

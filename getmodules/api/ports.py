@@ -272,6 +272,7 @@ class Detector(Protocol):
         """
 
 
+#: What ``fetch`` returns.
 Fetched = Blob | Layers | Members | Elsewhere | Unchanged
 
 
