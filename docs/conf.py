@@ -37,8 +37,14 @@ autodoc_preserve_defaults = True
 
 nitpick_ignore_regex = [
     # The standard library's inventory would need the network.
-    ("py:.*", r"(collections|concurrent|contextlib|dataclasses|datetime|enum|functools|os|pathlib|threading|typing)\..*"),
-    ("py:.*", r"(Any|Callable|Executor|IO|Iterable|Iterator|Mapping|Path|Self|Sequence|bool|bytes|datetime|int|object|str)"),
+    (
+        "py:.*",
+        r"(collections|concurrent|contextlib|dataclasses|datetime|enum|functools|os|pathlib|threading|typing)\..*",
+    ),
+    (
+        "py:.*",
+        r"(Any|Callable|Executor|IO|Iterable|Iterator|Mapping|Path|Self|Sequence|bool|bytes|datetime|int|object|str)",
+    ),
     ("py:class", r"(Callable|Mapping|tuple)\[.*"),
     # Variables of types.
     ("py:class", r"getmodules\..*\.T"),
