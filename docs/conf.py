@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from typing import TYPE_CHECKING
+
+from sphinx.pycode import ModuleAnalyzer
 
 from getmodules.version import VERSION
 
@@ -49,9 +53,7 @@ nitpick_ignore_regex = [
     # Variables of types.
     ("py:class", r"getmodules\..*\.T"),
     # Types of attributes that are not classes, or not in the reference.
-    ("py:class", r"(getmodules\.api\.model\.MemberPath|Report|SentCredential)"),
-    # Docstrings may name modules that are no part of the reference.
-    ("py:mod", r"getmodules\..*"),
+    ("py:class", r"(AbstractContextManager|Guard|Report)"),
 ]
 # Values with a field called ``bytes`` would be taken for the type of the same name.
 suppress_warnings = ["ref.python"]
@@ -73,5 +75,29 @@ def link_public_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, con
     return None
 
 
+def shown_signature(
+    app: Sphinx, what: str, name: str, value: object, options: object, arguments: str | None, result: str | None
+) -> tuple[str | None, str | None]:
+    """Return a signature without what no caller can write: functions as defaults, and the one of all Protocols."""
+    if arguments is None or (what == "class" and arguments == "(*args, **kwargs)"):
+        return "" if arguments else None, result
+    return re.sub(r"<absent>|<function .*?>(?=[,)])", "...", arguments), result
+
+
+def take_comment(app: Sphinx, what: str, name: str, value: object, options: object, lines: list[str]) -> None:
+    """Describe a name for a type, or a constant, by the comment where it is defined, and not by its own type."""
+    if what != "data":
+        return
+    attribute = name.rpartition(".")[2]
+    for home in [name for name in sys.modules if name.startswith("getmodules.")]:
+        if vars(sys.modules[home]).get(attribute) is value:
+            comment = ModuleAnalyzer.for_module(home).find_attr_docs().get(("", attribute))
+            if comment:
+                lines[:] = comment
+                return
+
+
 def setup(app: Sphinx) -> None:
     app.connect("missing-reference", link_public_name)
+    app.connect("autodoc-process-signature", shown_signature)
+    app.connect("autodoc-process-docstring", take_comment)

@@ -166,7 +166,7 @@ class Call:
     explain: Callable[[HttpAnswer], str] = body_text
     #: Whether the request may be sent again though its answer was lost.
     replayable: bool | None = None
-    check_address: AddressCheck | None = None
+    check_address: Callable[[str], None] | None = None
     #: How often it is sent again after a failure; ``None``: as the settings say.
     retries: int | None = None
     #: How we came to the host, for messages, as in ``where registry.example sent us``; ``None``: as the context says.

@@ -255,7 +255,7 @@ class Archive:
 
 # ---------------------------------------------------------------------------------------------- the result
 
-#: A relative path of clean components, separated by ``/``: only :mod:`getmodules.archive.names` makes them.
+#: A relative path of clean components, separated by ``/``: only the core makes them.
 MemberPath = NewType("MemberPath", str)
 
 
