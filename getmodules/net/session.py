@@ -207,7 +207,11 @@ def _call(
 def _revealed(name: str, secret: object) -> str:
     if not isinstance(secret, Secret):
         raise TypeError(f"secret_headers[{name!r}] is {type(secret).__name__}, not Secret")
-    return secret.reveal()
+    value = secret.reveal()
+    if not value.isascii() or not value.isprintable():
+        # Not left to requests, whose error quotes the value.
+        raise ValueError(f"secret_headers[{name!r}] has something besides printable ASCII characters in it")
+    return value
 
 
 def _check_names(headers: Mapping[str, str], refused: frozenset[str]) -> None:

@@ -23,6 +23,7 @@ from getmodules.errors import (
 from getmodules.net.session import Session
 from getmodules.net.settings import ClientNetwork, NetSettings
 from getmodules.net.wire import Wire
+from getmodules.util.values import replace
 from tests.support.contexts import QUICK, a_context
 from tests.support.refusals import refusal
 from tests.support.servers import Connection, Received, serving
@@ -180,6 +181,7 @@ def test_a_secret_header_is_masked(session: HttpSession, server: responses.Reque
     [
         pytest.param({"secret_headers": {"X-A": "text"}}, TypeError, "'X-A'] is str, not Secret", id="no Secret"),
         pytest.param({"secret_headers": {"Host": Secret("h")}}, ValueError, "Host", id="Host"),
+        pytest.param({"secret_headers": {"X-A": Secret("s3cret\n")}}, ValueError, "printable", id="a line end"),
         pytest.param({"secret_headers": {"Proxy-Authorization": Secret("h")}}, ValueError, "Proxy", id="a proxy's"),
         pytest.param({"headers": {"Cookie": "a=b"}}, ValueError, "secret_headers=", id="a cookie for everybody"),
         pytest.param(
@@ -191,8 +193,21 @@ def test_headers_that_are_refused(
     session: HttpSession, given: dict[str, Any], kind: type[Exception], words: str
 ) -> None:
     for ask in (partial(session.request, "GET"), session.download):
-        with pytest.raises(kind, match=re.escape(words)):
+        with pytest.raises(kind, match=re.escape(words)) as caught:
             ask(URL, a_context(), **given)
+        assert "s3cret" not in str(caught.value)
+
+
+def test_a_secret_header_is_a_credential_where_none_may_go_without_tls() -> None:
+    wire = Wire(replace(QUICK, credentials_in_clear=frozenset()))
+    session = Session(wire)
+    with responses.RequestsMock() as server:  # which is not asked
+        for ask in (partial(session.request, "GET"), session.download):
+            with pytest.raises(AuthenticationError) as caught:
+                ask("http://modules.example/x", a_context(), secret_headers=SIGNATURE)
+            assert "s1gnature" not in str(caught.value)
+        assert len(server.calls) == 0
+    wire.close()
 
 
 # ------------------------------------------------------------------------------------------------- downloads
