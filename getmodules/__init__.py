@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from getmodules.api.hookspecs import hookimpl as hookimpl
     from getmodules.api.limits import Limits as Limits
     from getmodules.api.model import (
+        Action as Action,
         Blob as Blob,
         Demand as Demand,
         Elsewhere as Elsewhere,
@@ -81,18 +82,30 @@ if TYPE_CHECKING:
     )
     from getmodules.archive.directory import members_of as members_of
     from getmodules.archive.hashing import hash_file as hash_file, hash_tree as hash_tree, hash_zip as hash_zip
-    from getmodules.client import Client as Client, StrPath
+    from getmodules.client import Client as Client, StrPath as StrPath
     from getmodules.getters.oci.results import Inspected as Inspected, Pushed as Pushed, Referrer as Referrer
     from getmodules.net.settings import NetSettings as NetSettings
     from getmodules.pipeline.batch import Failure as Failure, Pace as Pace
+    from getmodules.pipeline.detect import Detected as Detected, Step as Step
     from getmodules.project.reports import (
         AddReport as AddReport,
+        Change as Change,
         CheckReport as CheckReport,
+        Difference as Difference,
+        Differences as Differences,
         FailuresError as FailuresError,
+        FormerDirectory as FormerDirectory,
+        FormerState as FormerState,
+        InstalledModule as InstalledModule,
         InstallReport as InstallReport,
+        LockedReport as LockedReport,
         LockReport as LockReport,
+        Moved as Moved,
+        OutdatedModule as OutdatedModule,
         OutdatedReport as OutdatedReport,
         RemoveReport as RemoveReport,
+        TreeState as TreeState,
+        VerifiedModule as VerifiedModule,
         VerifyReport as VerifyReport,
     )
     from getmodules.util.digest import Digest as Digest
@@ -104,19 +117,26 @@ logging.getLogger("getmodules").addHandler(logging.NullHandler())
 
 #: The module of each other public name; it is imported when the name is first used, so that importing costs little.
 _MODULE_OF = {
+    "Action": "getmodules.api.model",
     "AddReport": "getmodules.project.reports",
     "Arguments": "getmodules.addresses.types",
     "Blob": "getmodules.api.model",
+    "Change": "getmodules.project.reports",
     "CheckReport": "getmodules.project.reports",
     "Client": "getmodules.client",
     "Context": "getmodules.api.ports",
     "Credential": "getmodules.api.ports",
     "Demand": "getmodules.api.model",
+    "Detected": "getmodules.pipeline.detect",
+    "Difference": "getmodules.project.reports",
+    "Differences": "getmodules.project.reports",
     "Digest": "getmodules.util.digest",
     "Elsewhere": "getmodules.api.model",
     "Evidence": "getmodules.api.model",
     "Failure": "getmodules.pipeline.batch",
     "FailuresError": "getmodules.project.reports",
+    "FormerDirectory": "getmodules.project.reports",
+    "FormerState": "getmodules.project.reports",
     "Gate": "getmodules.api.model",
     "hash_file": "getmodules.archive.hashing",
     "hash_tree": "getmodules.archive.hashing",
@@ -124,16 +144,20 @@ _MODULE_OF = {
     "hookimpl": "getmodules.api.hookspecs",
     "Inspected": "getmodules.getters.oci.results",
     "Installed": "getmodules.api.model",
+    "InstalledModule": "getmodules.project.reports",
     "InstallReport": "getmodules.project.reports",
     "Kind": "getmodules.api.model",
     "Limits": "getmodules.api.limits",
+    "LockedReport": "getmodules.project.reports",
     "LockReport": "getmodules.project.reports",
     "Member": "getmodules.api.model",
     "Members": "getmodules.api.model",
     "members_of": "getmodules.archive.directory",
     "ModuleAddress": "getmodules.addresses.types",
+    "Moved": "getmodules.project.reports",
     "NetSettings": "getmodules.net.settings",
     "Origin": "getmodules.api.ports",
+    "OutdatedModule": "getmodules.project.reports",
     "OutdatedReport": "getmodules.project.reports",
     "Pace": "getmodules.pipeline.batch",
     "PackageAddress": "getmodules.addresses.types",
@@ -146,7 +170,11 @@ _MODULE_OF = {
     "Resolved": "getmodules.api.model",
     "Secret": "getmodules.util.redact",
     "Shorthand": "getmodules.api.ports",
+    "Step": "getmodules.pipeline.detect",
+    "StrPath": "getmodules.client",
+    "TreeState": "getmodules.project.reports",
     "Unchanged": "getmodules.api.model",
+    "VerifiedModule": "getmodules.project.reports",
     "VerifyReport": "getmodules.project.reports",
     "Want": "getmodules.api.model",
 }

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     )
     from getmodules.project.workspace import Workspace
 
+#: A path, as text or as an object.
 StrPath = str | os.PathLike[str]
 
 

@@ -73,6 +73,7 @@ class GetModulesError(Exception):
 
     @property
     def code(self) -> str:
+        """The stable code: the class, and a part where it covers several situations."""
         return f"{self.base_code}/{self.part}" if self.part else self.base_code
 
     @property
@@ -130,38 +131,46 @@ class GetModulesError(Exception):
 
 
 class ConfigError(GetModulesError):
+    """A setting, a manifest or a lock cannot be used as it is written."""
+
     exit_code = 2
 
 
 class AddressError(GetModulesError):
+    """The address is wrong, which is known without any I/O."""
+
     exit_code = 2
 
 
 class UnknownSchemeError(AddressError):
-    pass
+    """No plugin brings the scheme of the address."""
 
 
 class PluginError(GetModulesError):
-    pass
+    """A plugin is at fault; the message names its distribution."""
 
 
 class PluginLoadError(PluginError):
-    pass
+    """A plugin could not be imported or registered."""
 
 
 class PluginConflictError(PluginError):
-    pass
+    """Two plugins claim one name."""
 
 
 class PluginContractError(PluginError):
-    pass
+    """A plugin raised, or returned, what its port does not allow."""
 
 
 class FetchError(GetModulesError):
+    """The source could not be had."""
+
     parts = frozenset({"unreadable", "changed", "no-identity", "too-many-hops"})
 
 
 class NetworkError(FetchError):
+    """A host could not be reached, or failed on the way; ``retryable`` if the same request may succeed again."""
+
     parts = frozenset({"timeout", "certificate"})
 
     def __init__(
@@ -180,18 +189,26 @@ class NetworkError(FetchError):
 
 
 class NotFoundError(FetchError):
+    """The source answers, and has no such package."""
+
     parts = frozenset()
 
 
 class SubdirectoryNotFoundError(NotFoundError):
+    """The package has no such directory."""
+
     parts = frozenset({"not-a-directory", "ambiguous-glob"})
 
 
 class RateLimitedError(FetchError):
+    """The server wants fewer requests."""
+
     parts = frozenset()
 
 
 class ToolMissingError(FetchError):
+    """A program or library that is needed is not installed."""
+
     parts = frozenset()
 
 
@@ -232,20 +249,27 @@ class AuthenticationError(FetchError):
         self.looked_in = tuple(looked_in)
 
     def as_json(self) -> dict[str, object]:
+        """Return what the command line prints of an error, with the credential that was sent."""
         sent = None if self.credential is None else self.credential._asdict()
         return {**super().as_json(), "credential": sent, "looked_in": list(self.looked_in)}
 
 
 class OfflineError(FetchError):
+    """A connection is needed, and none may be made."""
+
     exit_code = 6
     parts = frozenset()
 
 
 class ContentError(GetModulesError):
+    """What arrived must not, or cannot, be installed."""
+
     exit_code = 3
 
 
 class UnsafeContentError(ContentError):
+    """What arrived would do harm, or means different things to different readers."""
+
     parts = frozenset(
         {
             "absolute-path",
@@ -270,10 +294,12 @@ class UnsafeContentError(ContentError):
 
 
 class CorruptArchiveError(ContentError):
-    pass
+    """An archive is broken."""
 
 
 class UnsupportedContentError(ContentError):
+    """What arrived is nothing that can be unpacked."""
+
     parts = frozenset({"web-page"})
 
 
@@ -296,31 +322,45 @@ class LimitExceededError(ContentError):
 
 
 class VerificationError(GetModulesError):
+    """What arrived is not what was demanded, or may not be asked for."""
+
     exit_code = 3
     parts = frozenset({"policy"})
 
 
 class DigestMismatchError(VerificationError):
+    """Bytes or a tree have another digest than the one that was demanded."""
+
     parts = frozenset()
 
 
 class LockMismatchError(VerificationError):
+    """What arrived is not what is locked."""
+
     parts = frozenset()
 
 
 class SignatureError(VerificationError):
+    """A signature does not hold, or not for whoever has to sign."""
+
     parts = frozenset({"unknown-key", "untrusted-key", "expired-key", "revoked-key"})
 
 
 class InstallError(GetModulesError):
+    """The destination could not be written, or the operation was cancelled."""
+
     parts = frozenset({"no-space", "denied", "protected", "inside-source", "cancelled"})
 
 
 class DestinationExistsError(InstallError):
+    """There is something at the destination that would be lost."""
+
     parts = frozenset()
 
 
 class LockStaleError(InstallError):
+    """The lock does not say what the manifest wants."""
+
     exit_code = 5
     parts = frozenset()
 

@@ -43,12 +43,15 @@ class Arguments(Mapping[str, str]):
 
     @property
     def query(self) -> str:
+        """The arguments as they were typed, without the ``?``."""
         return "&".join(argument.typed for argument in self.items_typed)
 
     def without(self, *names: str) -> Arguments:
+        """Return the arguments but for those of these names."""
         return Arguments(tuple(a for a in self.items_typed if a.name not in names))
 
     def only(self, *names: str) -> Arguments:
+        """Return the arguments of these names alone."""
         return Arguments(tuple(a for a in self.items_typed if a.name in names))
 
     def with_value(self, name: str, value: str) -> Arguments:
@@ -88,6 +91,7 @@ class ModuleAddress:
         return f"ModuleAddress({self.display()!r})"
 
     def display(self) -> str:
+        """Return the address with secrets masked."""
         return redact_address(str(self))
 
 
@@ -108,9 +112,11 @@ class PackageAddress:
         return f"PackageAddress({self.display()!r})"
 
     def display(self) -> str:
+        """Return the address with secrets masked."""
         return redact_address(str(self))
 
     def with_arguments(self, arguments: Arguments) -> Self:
+        """Return the same package with these arguments instead."""
         return self if arguments == self.arguments else replace(self, arguments=arguments)
 
 

@@ -92,6 +92,33 @@ def body_text(answer: HttpAnswer) -> str:
     return answer.shown(" ".join(text.split()), 300)
 
 
+class HttpDownload(Protocol):
+    """A body that goes on where it broke off: the ``chunks`` of a ``Blob``, with its ``size``, ``validator``, ``rest``.
+
+    Whether a body may be gone on with, the session finds out: by a strong validator, or because it is ``immutable``.
+    """
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers of the first answer."""
+
+    @property
+    def size(self) -> int | None:
+        """The announced length of the whole; ``None`` where the body itself shows its end."""
+
+    @property
+    def validator(self) -> Mapping[str, str]:
+        """A strong entity tag or date by which the source knows this body again; empty without one."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the body, once; what is missing after an interruption is asked for again."""
+
+    def rest(self, start: int) -> Iterable[bytes] | None:
+        """Return what comes after ``start`` bytes, which are here already; ``None``: only the whole can be had."""
+
+    def close(self) -> None: ...
+
+
 # ------------------------------------------------------------------------------------------------ calls
 
 
@@ -139,7 +166,7 @@ class Call:
     explain: Callable[[HttpAnswer], str] = body_text
     #: Whether the request may be sent again though its answer was lost.
     replayable: bool | None = None
-    check_address: AddressCheck | None = None
+    check_address: Callable[[str], None] | None = None
     #: How often it is sent again after a failure; ``None``: as the settings say.
     retries: int | None = None
     #: How we came to the host, for messages, as in ``where registry.example sent us``; ``None``: as the context says.
@@ -225,13 +252,29 @@ class HttpSession(Protocol):
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
         credential: Credential | None = None,
+        secret_headers: Mapping[str, Secret] | None = None,
         accept: Collection[int] = (),
     ) -> HttpAnswer:
         """Send a request and return the answer, whose status is 2xx or one of ``accept``; raise for anything else.
 
-        ``credential`` is shown to the origin of ``url`` alone, and masked in messages; ``headers`` go wherever a
-        redirect leads, so they are not for secrets: those that are ones (``Authorization``, ``Cookie``) or frame the
-        request (``Host``, ``Content-Length``) are refused.
+        ``credential`` and ``secret_headers`` are shown to the origin of ``url`` alone, and masked in messages;
+        ``headers`` go wherever a redirect leads, so they are not for secrets: those that are ones (``Authorization``,
+        ``Cookie``) are refused there, and those that frame the request (``Host``, ``Content-Length``) everywhere.
+        """
+
+    def download(
+        self,
+        url: str,
+        context: Context,
+        *,
+        headers: Mapping[str, str] | None = None,
+        credential: Credential | None = None,
+        secret_headers: Mapping[str, Secret] | None = None,
+        immutable: bool = False,
+    ) -> HttpDownload:
+        """Ask for ``url`` with GET, and return its body, which goes on where the connection broke off.
+
+        ``immutable`` promises that ``url`` means the same bytes for ever: give the ``Blob`` a digest then.
         """
 
     def send(self, call: Call, context: Context) -> HttpAnswer:

@@ -58,6 +58,7 @@ class Limits:
         return self._with(name.strip().replace("-", "_"), value.strip(), f"--limit {printable(text)}")
 
     def with_environment(self, environ: Mapping[str, str]) -> Self:
+        """Return the limits changed by the variables ``GETMODULES_LIMIT_…``."""
         limits = self
         for variable in sorted(environ):
             if variable.startswith(ENVIRONMENT_PREFIX):
@@ -122,9 +123,11 @@ class Deadline:
         return cls(seconds, clock() + seconds, clock)
 
     def remaining(self) -> float:
+        """Return the seconds that are left; 0 where it is over."""
         return max(0.0, self.expires - self.clock())
 
     def check(self) -> None:
+        """Raise where the time is over."""
         if self.clock() >= self.expires:
             raise NetworkError(
                 f"not done after {self.seconds:g} seconds",

@@ -187,6 +187,8 @@ new_tuple = tuple.__new__
 
 
 class Kind(StrEnum):
+    """The kind of a member of a package."""
+
     FILE = "file"
     DIRECTORY = "directory"
     SYMLINK = "symlink"
@@ -215,6 +217,11 @@ class Members:
 
     Names that collide on other platforms are refused in an ``archive``, which its author could have made
     otherwise; in a ``tree`` (a repository, a directory) they are a notice where this platform can hold them.
+    ``strict`` says that it is an archive.
+
+    Members are not cached: ``fetch`` is called each time. What is cached is the pin (with a ``proof`` of bytes), so
+    that ``resolve`` need not be asked again for what is pinned. A getter that wants its content to last keeps it in
+    ``Context.workshop`` or ``Context.kept``, or brings a ``Blob``, which is cached.
     """
 
     items: Iterable[Member]
@@ -248,7 +255,7 @@ class Archive:
 
 # ---------------------------------------------------------------------------------------------- the result
 
-#: A relative path of clean components, separated by ``/``: only :mod:`getmodules.archive.names` makes them.
+#: A relative path of clean components, separated by ``/``: only the core makes them.
 MemberPath = NewType("MemberPath", str)
 
 

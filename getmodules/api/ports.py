@@ -140,6 +140,8 @@ class NoNetwork:
 
 
 class Credentials(Protocol):
+    """A source of credentials: a keychain, a vault."""
+
     @property
     def name(self) -> str: ...
 
@@ -186,6 +188,8 @@ class Context:
     #: In a cache it stays for the next run, and may hold what a killed one left.
     workshop: Callable[[str], AbstractContextManager[Path]] = _no_workshop
     network: Network = field(default_factory=NoNetwork)
+    #: The environment of the client: that of the process, or what the program gave it. A plugin reads its variables
+    #: here, and never in ``os.environ``, so that two clients of one program may differ.
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     #: The unpackers of layers, by OCI media type, the preferred one first: the names of their formats.
     layer_formats: Mapping[str, str] = field(default_factory=dict)
@@ -228,12 +232,15 @@ class Context:
         self.deadline.check()
 
     def phase(self, phase: Phase, total: int | None = None) -> None:
+        """Tell the progress that the package enters ``phase``; ``total`` is the number of bytes to come."""
         self.progress.phase(self.package, phase, total)
 
     def advance(self, amount: int) -> None:
+        """Tell the progress that ``amount`` more bytes are done."""
         self.progress.advance(self.package, amount)
 
     def notice(self, message: str) -> None:
+        """Tell the user something that is not an error."""
         self.progress.notice(self.package, message)
 
 
@@ -253,6 +260,8 @@ class Shorthand(NamedTuple):
 
 
 class Detector(Protocol):
+    """A detector turns shorthand into a longer spelling, until it is a URL."""
+
     @property
     def name(self) -> str: ...
 
@@ -263,6 +272,7 @@ class Detector(Protocol):
         """
 
 
+#: What ``fetch`` returns.
 Fetched = Blob | Layers | Members | Elsewhere | Unchanged
 
 
@@ -298,7 +308,12 @@ class FullGetter(Getter, Protocol):
         """Return what the address itself demands (``digest=``), for the core to check. Pure."""
 
     def resolve(self, package: PackageAddress, context: Context) -> Pin | Elsewhere | None:
-        """Return the package's immutable identity, if it can be had cheaply, else ``None``."""
+        """Return the package's immutable identity, if it can be had cheaply, else ``None``.
+
+        The pin's ``package`` is the address that brings the same content again, as ``package.with_arguments(
+        package.arguments.with_value("version", "17"))``; its ``id`` names the content. ``Elsewhere`` sends to another
+        address, of any scheme; the core asks its getter from there on.
+        """
 
     @property
     def sends_on(self) -> bool:
@@ -338,6 +353,11 @@ class LayerUnpacker(Unpacker, Protocol):
     def layer_media_types(self) -> Iterable[str]: ...
 
 
+#: What a verifier looks at: a ``PackageAddress`` at ``Gate.ADDRESS``, a ``Pin`` at ``Gate.PIN``, an ``Archive`` at
+#: ``Gate.BYTES``, a ``Tree`` at ``Gate.TREE``.
+Subject = PackageAddress | Pin | Archive | Tree
+
+
 class Verifier(Protocol):
     """A verifier is asked at its gates. It can refuse; it cannot accept what a demand or another verifier refuses."""
 
@@ -347,11 +367,12 @@ class Verifier(Protocol):
     @property
     def gates(self) -> Iterable[Gate]: ...
 
-    def verify(self, gate: Gate, subject: PackageAddress | Pin | Archive | Tree, context: Context) -> str | None:
+    def verify(self, gate: Gate, subject: Subject, context: Context) -> str | None:
         """Raise ``VerificationError``; or return what was found, as evidence; or ``None``: nothing to say.
 
-        The subject is that of the gate: a ``PackageAddress`` at ``Gate.ADDRESS``, then a ``Pin``, an ``Archive``, a
-        ``Tree``. Requests of a verifier are judged by the others at ``Gate.ADDRESS``.
+        The subject is that of the gate: a ``PackageAddress`` at ``Gate.ADDRESS``, then a ``Pin``, an ``Archive`` (not
+        for a package that comes as ``Members``), a ``Tree`` for each directory that is wanted. Requests of a
+        verifier are judged by the others at ``Gate.ADDRESS``.
         """
 
 

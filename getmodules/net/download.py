@@ -26,6 +26,7 @@ _PROGRESS_BYTES = 1 << 20
 _COMPARED_BYTES = 1 << 20
 #: Without a validator nothing else says that it is the same body.
 _ALL_OF_IT = sys.maxsize
+_LONGEST_VALIDATOR = 1_024
 _log = logging.getLogger("getmodules")
 
 
@@ -60,6 +61,10 @@ class Download:
         self._validator: str | None = None
         self._size: int | None = None
         self._beginning = _Beginning(0)
+        #: Of the first answer; none before there was one.
+        self.headers: Mapping[str, str] = {}
+        #: What may be kept to ask, in a later run, whether this still holds.
+        self.validator: Mapping[str, str] = {}
         if first is not None:
             self._get_to_know(first)
 
@@ -82,6 +87,11 @@ class Download:
                 # The tries of the request and of the body are counted together: else a server that falls silent would
                 # be waited for so often squared.
                 pieces = self._rest(tries - attempt)
+
+    @property
+    def size(self) -> int | None:
+        """The announced length of the whole."""
+        return self._size
 
     def rest(self, start: int) -> Download | None:
         """Return the download of what comes after ``start`` bytes, which are here already.
@@ -111,6 +121,7 @@ class Download:
 
     def _get_to_know(self, answer: HttpAnswer) -> None:
         self._size, self._validator = answer.length, _if_range(answer)
+        self.headers, self.validator = answer.headers, _kept_validator(answer)
         compared = _ALL_OF_IT if self._validator is None else _COMPARED_BYTES
         # What is immutable has a digest, which the consumer checks.
         self._beginning = _Beginning(0 if self._immutable else compared)
@@ -222,6 +233,14 @@ def strong_validator(answer: HttpAnswer) -> tuple[str, str] | None:
     if changed is None or answered is None or answered - changed < 1:
         return None
     return ("Last-Modified", date)
+
+
+def _kept_validator(answer: HttpAnswer) -> Mapping[str, str]:
+    """Return the validator, if it promises identical bytes and contains none of our secrets."""
+    found = strong_validator(answer)
+    if found is None or len(found[1]) > _LONGEST_VALIDATOR or answer.mask(found[1]) != found[1]:
+        return {}
+    return dict([found]) if found[1].isprintable() else {}
 
 
 def _if_range(answer: HttpAnswer) -> str | None:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from getmodules.addresses.url import check_url
@@ -33,12 +34,17 @@ from getmodules.net.credentials import authorization_of, sent_credential
 from getmodules.net.refusals import check_not_in_clear, refused
 from getmodules.net.route import sent_by
 from getmodules.net.wire import Wire, WireAnswer, shown_host, shown_place
+from getmodules.util.redact import Secret
+from getmodules.util.values import replace
+
+if TYPE_CHECKING:
+    from getmodules.net.download import Download
 
 MAX_REDIRECTS = 10
-#: They would travel with a redirect, or frame the request anew.
-_NOT_A_PLUGINS = frozenset(
-    {"authorization", "proxy-authorization", "cookie", "host", "content-length", "transfer-encoding", "connection"}
-)
+#: They would frame the request anew, or speak to a proxy, which is no origin.
+_NOT_A_PLUGINS = frozenset({"proxy-authorization", "host", "content-length", "transfer-encoding", "connection"})
+#: They would travel with a redirect.
+_SECRET = frozenset({"authorization", "cookie"})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: As long as servers themselves take a URL to be.
 _LONGEST_LOCATION = 8_192
@@ -90,35 +96,41 @@ class Session:
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
         credential: Credential | None = None,
+        secret_headers: Mapping[str, Secret] | None = None,
         accept: Collection[int] = (),
     ) -> WireAnswer:
         """Send a request in the way of plugins; see :class:`getmodules.api.http.HttpSession`."""
-        scheme = check_url(url.partition("?")[0]).scheme
-        if scheme not in DEFAULT_PORTS:
-            raise AddressError(f"{scheme} is not spoken here", hint="a session speaks http and https")
-        refused = sorted(name for name in headers or {} if name.lower() in _NOT_A_PLUGINS)
-        if refused:
-            raise ValueError(
-                f"{refused[0]} is not a header for request(); credential= shows a secret to one origin only"
-            )
         if type(body) not in (bytes, type(None)):
             raise TypeError(f"body is {type(body).__name__}, not bytes")
-        shown = {} if credential is None else {"Authorization": authorization_of(credential)}
-        authorization = Authorization(
-            origin=origin_of(url),
-            headers=shown,
-            anonymous=credential is None,
-            credential=None if credential is None else sent_credential(credential),
-        )
-        call = Call(
-            method=method,
-            url=url,
-            headers=headers or {},
-            body=body,
-            authorization=authorization,
-            accept=frozenset(accept),
-        )
+        call = replace(_call(method, url, headers, credential, secret_headers), body=body, accept=frozenset(accept))
         return self.send(call, context)
+
+    def download(
+        self,
+        url: str,
+        context: Context,
+        *,
+        headers: Mapping[str, str] | None = None,
+        credential: Credential | None = None,
+        secret_headers: Mapping[str, Secret] | None = None,
+        immutable: bool = False,
+    ) -> Download:
+        """Download a body in the way of plugins; see :class:`getmodules.api.http.HttpSession`."""
+        from getmodules.net.download import RANGE_REFUSED, Download  # which imports this module
+
+        call = _call("GET", url, headers, credential, secret_headers)
+
+        def send(more: Mapping[str, str], retries: int | None) -> WireAnswer:
+            accept = RANGE_REFUSED if "Range" in more else frozenset()
+            return self.send(replace(call, headers={**call.headers, **more}, accept=accept, retries=retries), context)
+
+        first = send({}, None)
+        if first.status != 200:
+            first.close()
+            raise NetworkError(
+                f"{shown_host(first.url)} answered {first.status}, which brings no file", retryable=False
+            )
+        return Download(send, self, context, immutable=immutable, first=first)
 
     def _may_wait(self, wait: float | None, error: FetchError, context: Context) -> bool:
         if wait is None or (wait <= self.settings.longest_wait_seconds and wait < context.deadline.remaining()):
@@ -163,6 +175,50 @@ class Session:
                 way = sent_by(url)
             url = target
         raise FetchError(f"more than {MAX_REDIRECTS} redirects, the last to {shown_host(url)}", part="too-many-hops")
+
+
+def _call(
+    method: str,
+    url: str,
+    headers: Mapping[str, str] | None,
+    credential: Credential | None,
+    secret_headers: Mapping[str, Secret] | None,
+) -> Call:
+    """Return the call for what a plugin asks; its secrets are for the origin of ``url`` alone."""
+    scheme = check_url(url.partition("?")[0]).scheme
+    if scheme not in DEFAULT_PORTS:
+        raise AddressError(f"{scheme} is not spoken here", hint="a session speaks http and https")
+    secrets = {name: _revealed(name, secret) for name, secret in (secret_headers or {}).items()}
+    _check_names(headers or {}, _NOT_A_PLUGINS | _SECRET)
+    _check_names(secrets, _NOT_A_PLUGINS)
+    if credential is not None:
+        if "authorization" in map(str.lower, secrets):
+            raise ValueError("credential= and secret_headers= both bring Authorization; give one of them")
+        secrets["Authorization"] = authorization_of(credential)
+    authorization = Authorization(
+        origin=origin_of(url),
+        headers=secrets,
+        anonymous=not secrets,
+        credential=None if credential is None else sent_credential(credential),
+    )
+    return Call(method=method, url=url, headers=headers or {}, authorization=authorization)
+
+
+def _revealed(name: str, secret: object) -> str:
+    if not isinstance(secret, Secret):
+        raise TypeError(f"secret_headers[{name!r}] is {type(secret).__name__}, not Secret")
+    value = secret.reveal()
+    if not value.isascii() or not value.isprintable():
+        # Not left to requests, whose error quotes the value.
+        raise ValueError(f"secret_headers[{name!r}] has something besides printable ASCII characters in it")
+    return value
+
+
+def _check_names(headers: Mapping[str, str], refused: frozenset[str]) -> None:
+    for name in sorted(headers):
+        if name.lower() in refused:
+            instead = "; credential= and secret_headers= are for one origin only" if name.lower() in _SECRET else ""
+            raise ValueError(f"{name} is not a header for a plugin to set here{instead}")
 
 
 def _rounded(seconds: float) -> str:

@@ -97,6 +97,7 @@ class NetSettings:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> NetSettings:
+        """Return the settings of the environment alone: certificates, proxies, mirrors, timeout and retries."""
         return cls(
             ca_file=next((environ[name] for name in CA_VARIABLES if environ.get(name)), None),
             proxies=_proxies(environ),
@@ -129,9 +130,11 @@ class NetSettings:
         return seconds, self.rate_window_bytes * seconds / self.rate_window_seconds
 
     def ca_for(self, host: str, port: int) -> str | None:
+        """Return the file with certificate authorities for a host; ``None`` for those of the system."""
         return _of_host(self.ca_files, host, port) or self.ca_file
 
     def client_certificate_for(self, host: str, port: int) -> str | tuple[str, str] | None:
+        """Return the file with our certificate and key for a host, or one file for each."""
         found = _of_host(self.client_certificates, host, port)
         if found is None:
             return None
@@ -139,11 +142,13 @@ class NetSettings:
         return (certificate, key) if comma else certificate
 
     def headers_for(self, origin: Origin) -> Mapping[str, Secret]:
+        """Return the additional headers of requests to ``origin``."""
         with_port, name = _spellings(origin.host, origin.port)
         alone = self.headers.get(name, {}) if origin.port == DEFAULT_PORTS[origin.scheme] else {}
         return {**alone, **self.headers.get(with_port, {})}
 
     def allows_plain_http(self, host: str, port: int) -> bool:
+        """Return whether a host is asked without TLS."""
         return not self.plain_http.isdisjoint(_spellings(host, port))
 
     def allows_credentials(self, origin: Origin, asked_by: Origin | None = None) -> bool:
@@ -157,6 +162,7 @@ class NetSettings:
         return any(not self.credentials_in_clear.isdisjoint(_spellings(each.host, each.port)) for each in places)
 
     def proxy_for(self, url: str) -> str | None:
+        """Return the proxy for ``url``; ``None`` where it is asked directly."""
         # Checked only when it is used: offline, a broken variable does not matter.
         proxy = self._proxy_for(url)
         return None if proxy is None else usable(proxy, urlsplit(url).scheme)

@@ -65,6 +65,8 @@ class Job:
 
 @valueclass
 class Failure:
+    """A module that failed, by its name, and why."""
+
     module: str
     error: GetModulesError
 

@@ -36,6 +36,8 @@ class Step(NamedTuple):
 
 @valueclass(kw_only=False)
 class Detected:
+    """The canonical address, and the rounds of the chain that led to it."""
+
     address: ModuleAddress
     steps: tuple[Step, ...]
 

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from getmodules.addresses.types import PackageAddress
 from getmodules.api.model import Archive, Gate, Member, Members, Pin, Tree
 from getmodules.api.ports import Context, Credential, Origin, Progress, Shorthand
+from getmodules.plugins.checks import type_of, wrong
 from getmodules.plugins.loader import Plugin
 from getmodules.util.redact import Secret
 from getmodules.util.values import valueclass
@@ -93,7 +94,12 @@ class CredentialsAdapter:
         where = f"credentials {self.name!r}"
         result = self.plugin.guard.call_method(where, self.offer, "lookup", origin, path)
         if result is not None and not (isinstance(result, Credential) and isinstance(result.secret, Secret)):
-            raise self.plugin.guard.violation(f"{where} returned something that is not a Credential with a Secret")
+            fault = (
+                f"a Credential whose {wrong('secret', result.secret, 'Secret')}"
+                if isinstance(result, Credential)
+                else f"{type_of(result)}, not Credential, or None"
+            )
+            raise self.plugin.guard.violation(f"{where} returned {fault}")
         return result
 
 

@@ -5,16 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, TypeGuard
+from typing import Any
 
 from getmodules.addresses.core_arguments import CORE_ARGUMENTS
-from getmodules.addresses.types import Arguments, PackageAddress
+from getmodules.addresses.types import PackageAddress
 from getmodules.addresses.url import check_url
 from getmodules.api.model import Blob, Demand, Elsewhere, Layers, Members, Pin, Unchanged, Want
 from getmodules.api.ports import Context, Fetched
 from getmodules.errors import AddressError
 from getmodules.plugins.adapters import strings_of
-from getmodules.plugins.checks import bounded_names, is_sound_blob, is_sound_demand, is_url, reads_back
+from getmodules.plugins.checks import (
+    bounded_names,
+    is_url,
+    reads_back,
+    type_of,
+    wrong,
+    wrong_blob,
+    wrong_demand,
+    wrong_elsewhere,
+    wrong_package,
+)
 from getmodules.plugins.loader import Plugin
 from getmodules.util.redact import printable, quoted
 from getmodules.util.values import replace, valueclass
@@ -43,19 +53,25 @@ class GetterAdapter:
         checked = self._optional("check", package)
         if checked is None:
             return package
-        if not self._is_sound(checked) or checked.arguments != package.arguments:
+        if type(checked) is not PackageAddress:
+            raise self.plugin.guard.violation(f"check returned {type_of(checked)}, not PackageAddress, or None")
+        if (fault := self._fault_of(checked)) is not None:
+            raise self.plugin.guard.violation(f"check returned a PackageAddress: {fault}")
+        if checked.arguments != package.arguments:
             raise self.plugin.guard.violation(
-                "check must return a PackageAddress of its own with the same arguments, or None"
+                "check returned a PackageAddress with other arguments than the one that it was given"
             )
         if checked.url != package.url and not is_url(checked.url):
             raise self.plugin.guard.violation(f"check returned what is no URL: {quoted(checked.url)}")
         return checked
 
-    def _is_sound(self, package: Any) -> TypeGuard[PackageAddress]:
-        if type(package) is not PackageAddress or package.getter not in self.schemes:
-            return False
-        fields: tuple[Any, ...] = (package.url, package.arguments, package.forced)
-        return tuple(map(type, fields)) == (str, Arguments, bool)
+    def _fault_of(self, package: Any) -> str | None:
+        """Return what is wrong with a package that the getter made; None if it is one of its own."""
+        fault = wrong_package(package)
+        if fault is None and package.getter not in self.schemes:
+            own = ", ".join(map(repr, self.schemes))
+            return f"package.getter is {quoted(package.getter)}, which is another getter's; it is one of {own}"
+        return fault
 
     def _check_argument_names(self, package: PackageAddress) -> None:
         for name in package.arguments:
@@ -74,10 +90,9 @@ class GetterAdapter:
     def demands(self, package: PackageAddress) -> tuple[Demand, ...]:
         result = self._optional("demands", package)
         demands: tuple[Any, ...] = () if result is None else self.plugin.guard.collect("demands", result)
-        if not all(map(is_sound_demand, demands)):
-            raise self.plugin.guard.violation(
-                "demands must yield Demand values, those of bytes with a digest, and none at Gate.ADDRESS"
-            )
+        for demand in demands:
+            if (fault := wrong_demand(demand)) is not None:
+                raise self.plugin.guard.violation(f"demands yielded {fault}")
         return demands
 
     def resolve(self, package: PackageAddress, context: Context) -> Pin | Elsewhere | None:
@@ -87,9 +102,12 @@ class GetterAdapter:
         if isinstance(result, Elsewhere):
             return self._elsewhere(result, "resolve")
         if not isinstance(result, Pin):
-            raise self.plugin.guard.violation(f"resolve returned {type(result).__name__}, not a Pin, Elsewhere or None")
-        if type(result.id) is not str or not result.id or not result.id.isprintable():
-            raise self.plugin.guard.violation("resolve returned a Pin without an id")
+            raise self.plugin.guard.violation(f"resolve returned {type_of(result)}, not a Pin, Elsewhere or None")
+        if type(result.id) is not str:
+            fault = "without an id" if result.id is None else f"whose {wrong('id', result.id, 'str')}"
+            raise self.plugin.guard.violation(f"resolve returned a Pin {fault}; without one it returns None")
+        if not result.id or not result.id.isprintable():
+            raise self.plugin.guard.violation("resolve returned a Pin whose id is empty, or not printable")
         self._check_pinned(result.package)
         meant = context.mirrors.original(package, result.package)
         return replace(result, package=meant, digests=self._digests("a Pin", result.digests))
@@ -101,8 +119,8 @@ class GetterAdapter:
         return digests
 
     def _check_pinned(self, package: PackageAddress) -> None:
-        if not self._is_sound(package):
-            raise self.plugin.guard.violation("resolve returned a Pin of no package of its own")
+        if (fault := self._fault_of(package)) is not None:
+            raise self.plugin.guard.violation(f"resolve returned a Pin whose {fault}")
         try:
             if not reads_back(package) or package.arguments.only(*CORE_ARGUMENTS) or not is_url(package.url):
                 raise AddressError("it is no URL, or its arguments are not what they look like")
@@ -148,21 +166,19 @@ class GetterAdapter:
                 raise self.plugin.guard.violation("fetch returned Elsewhere after resolve had given an identity")
             return self._elsewhere(result, "fetch")
         raise self.plugin.guard.violation(
-            f"fetch returned {type(result).__name__}, not a Blob, Layers, Members, Elsewhere or Unchanged"
+            f"fetch returned {type_of(result)}, not a Blob, Layers, Members, Elsewhere or Unchanged"
         )
 
     def _elsewhere(self, result: Elsewhere, where: str) -> Elsewhere:
         if not self.sends_on:
             raise self.plugin.guard.violation(f"{where} returned an Elsewhere, and sends_on is false")
-        if not isinstance(result.address, str):
-            raise self.plugin.guard.violation(f"{where} returned an Elsewhere whose address is not a string")
-        if result.check_address is not None and not callable(result.check_address):
-            raise self.plugin.guard.violation(f"{where} returned an Elsewhere whose check_address cannot be called")
+        if (fault := wrong_elsewhere(result)) is not None:
+            raise self.plugin.guard.violation(f"{where} returned an Elsewhere whose {fault}")
         return result
 
     def _blob(self, blob: Blob) -> Blob:
-        if not is_sound_blob(blob):
-            raise self.plugin.guard.violation("fetch returned a Blob with fields of wrong types")
+        if (fault := wrong_blob(blob)) is not None:
+            raise self.plugin.guard.violation(f"fetch returned a Blob whose {fault}")
         chunks = self.plugin.guard.chunks("fetch", blob.chunks)
         rest = None if blob.rest is None else partial(self._rest, blob.rest)
         return replace(blob, chunks=chunks, validator=dict(blob.validator), rest=rest)
@@ -174,7 +190,7 @@ class GetterAdapter:
     def _layers(self, layers: Layers) -> Layers:
         blobs: tuple[Any, ...] = self.plugin.guard.collect("the blobs of Layers", layers.blobs)
         if not blobs or not all(isinstance(blob, Blob) and blob.format is not None for blob in blobs):
-            raise self.plugin.guard.violation("fetch returned Layers that are not Blobs with a format")
+            raise self.plugin.guard.violation("fetch returned Layers whose blobs are not each a Blob with a format")
         return Layers(blobs=tuple(self._blob(blob) for blob in blobs))
 
     def _optional(self, method: str, *arguments: object) -> Any:

@@ -8,6 +8,7 @@ only the user's own interrupt passes.
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from operator import methodcaller
@@ -16,6 +17,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from getmodules.api.model import Kind, Member
 from getmodules.errors import GetModulesError, PluginContractError
 from getmodules.files.local import LocalFile
+from getmodules.plugins.checks import wrong_member
 from getmodules.util.redact import printable, redact
 
 T = TypeVar("T")
@@ -46,7 +48,20 @@ class Guard(NamedTuple):
         )
 
     def raised(self, where: str, error: BaseException) -> PluginContractError:
-        return self.violation(f"{where} raised {described(error)}")
+        violation = self.violation(f"{where} raised {described(error)}")
+        violation.hint = self.hint_to_install(error) or violation.hint
+        return violation
+
+    def hint_to_install(self, error: BaseException) -> str | None:
+        """Return what to do about a dependency that is not installed; None if ``error`` is about something else."""
+        if not isinstance(error, ModuleNotFoundError) or not error.name:
+            return None
+        missing = printable(error.name.partition(".")[0])
+        return (
+            f"it needs the module {missing}, which is not installed: install what brings it into the Python of"
+            f" getmodules ({printable(sys.executable, 500)}), as the documentation of {self.distribution} says;"
+            f" --no-plugin {self.plugin} does without the plugin"
+        )
 
     def call(self, where: str, function: Callable[..., T], *arguments: object) -> T:
         try:
@@ -91,8 +106,8 @@ class Guard(NamedTuple):
             return GuardedIterable(self, where, items, _itself)
 
         def proper(member: Member) -> Member:
-            if not _is_proper(member):
-                raise self.violation(f"{where} yielded something that is not a proper Member")
+            if (fault := wrong_member(member)) is not None:
+                raise self.violation(f"{where} yielded {fault}")
             name, kind, size, executable, opener, target = member
             if kind is _FILE or kind is _SYMLINK:
                 return Member(name, kind, size, executable, _Opener(self, where, opener), target)
@@ -103,22 +118,6 @@ class Guard(NamedTuple):
 
 def _itself(item: T) -> T:
     return item
-
-
-def _is_proper(member: Any) -> bool:
-    """Return whether the values have their annotated types; a plugin need not be type-checked."""
-    if type(member) is not Member or len(member) != len(Member._fields):
-        return False
-    values: tuple[object, ...] = member
-    name, kind, size, executable, opener, target = values
-    return (
-        type(name) is str
-        and type(kind) is Kind
-        and (size is None or (type(size) is int and size >= 0))
-        and type(executable) is bool
-        and callable(opener)
-        and type(target) is str
-    )
 
 
 def described(error: BaseException) -> str:

@@ -185,7 +185,13 @@ def _itself(plugin: object) -> object:
 
 def _import(value: str) -> object:
     module, _, attribute = value.partition(":")
-    target: object = importlib.import_module(module)
+    try:
+        target: object = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{module}.".startswith(f"{error.name}."):
+            # Its own, and no dependency that could be installed.
+            raise ModuleNotFoundError(f"there is no module {module!r}, which its entry point names") from error
+        raise
     for name in attribute.split(".") if attribute else ():
         target = getattr(target, name)
     return target
@@ -218,7 +224,8 @@ def _guarded_load(plugin: Plugin, what: str, function: Callable[[], Any]) -> Any
     except BaseException as error:
         raise PluginLoadError(
             f"{plugin.guard}: {what} failed: {described(error)}",
-            hint=f"upgrade or remove {plugin.distribution}, or take it out with --no-plugin {plugin.name}",
+            hint=plugin.guard.hint_to_install(error)
+            or f"upgrade or remove {plugin.distribution}, or take it out with --no-plugin {plugin.name}",
         ) from error
 
 

@@ -239,6 +239,7 @@ class VerifyReport:
 
     @property
     def ok(self) -> bool:
+        """True if each module is as it is locked."""
         return all(module.state is TreeState.OK and module.error is None for module in self.modules)
 
 

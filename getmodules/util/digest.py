@@ -22,6 +22,8 @@ _HEX = re.compile(r"[0-9a-f]+")
 
 @valueclass(kw_only=False, order=True)
 class Digest:
+    """A hash of bytes, as in ``sha256:…``."""
+
     algorithm: str
     hex: str
 

@@ -58,6 +58,7 @@ class Secret:
         self._value = value
 
     def reveal(self) -> str:
+        """Return the text, which nothing else shows."""
         return self._value
 
     def __repr__(self) -> str:

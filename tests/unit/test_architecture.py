@@ -273,7 +273,7 @@ def _is_public(name: str) -> bool:
     if first == "api":
         return not rest or rest[0] in api.__all__
     if first == "errors":
-        return not rest or rest[0] in ERRORS or rest[0] == "GetModulesError"
+        return not rest or rest[0] in ERRORS or rest[0] in ("GetModulesError", "exit_code")
     return first in _NAMES and not isinstance(getattr(getmodules, first), ModuleType)
 
 

@@ -28,7 +28,7 @@ from getmodules.net.credentials import (
     sent_credential,
     variable_suffix,
 )
-from getmodules.net.download import RANGE_REFUSED, Download, strong_validator
+from getmodules.net.download import RANGE_REFUSED, Download
 from getmodules.net.refusals import refused, shown_origin
 from getmodules.net.terraform_get import (
     ARGUMENT,
@@ -44,7 +44,6 @@ from getmodules.util.values import replace, valueclass
 
 #: How much of a body is needed to recognise a page; every archive has at least as many bytes.
 _BEGINNING = 512
-_LONGEST_VALIDATOR = 1_024
 #: Validators of responses, and the request headers that ask whether they still hold.
 _CONDITIONS = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
 
@@ -141,7 +140,7 @@ class WebSource:
             size=answer.length,
             name=unquote(basename(self._url.path)) or None,
             media_type=_media_type(answer),
-            validator=_validator(answer),
+            validator=body.validator,
             rest=body.rest,
         )
 
@@ -189,14 +188,6 @@ class _CheckedBody:
 
 def _conditions(validator: Mapping[str, str]) -> Mapping[str, str]:
     return {_CONDITIONS[name]: value for name, value in validator.items() if name in _CONDITIONS}
-
-
-def _validator(answer: HttpAnswer) -> Mapping[str, str]:
-    """Return the validator, if it promises identical bytes and contains none of our secrets."""
-    found = strong_validator(answer)
-    if found is None or len(found[1]) > _LONGEST_VALIDATOR or answer.mask(found[1]) != found[1]:
-        return {}
-    return dict([found]) if found[1].isprintable() else {}
 
 
 def _bare_type(answer: HttpAnswer) -> str:

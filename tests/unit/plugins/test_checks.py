@@ -11,7 +11,7 @@ import pytest
 from getmodules import Blob, Demand, Digest, Gate, LimitExceededError
 from getmodules.addresses.grammar import parse_query
 from getmodules.addresses.types import Argument, Arguments, PackageAddress
-from getmodules.plugins.checks import bounded_names, is_sound_blob, is_sound_demand, is_url, reads_back
+from getmodules.plugins.checks import bounded_names, is_url, reads_back, wrong_blob, wrong_demand
 from tests.support.refusals import refusal
 
 SHA256 = "sha256:" + "0" * 64
@@ -70,7 +70,7 @@ def test_a_url_and_nothing_else(text: str, expected: bool) -> None:
     ],
 )
 def test_a_blob(fields: dict[str, Any], expected: bool) -> None:
-    assert is_sound_blob(Blob(chunks=(), **fields)) is expected
+    assert (wrong_blob(Blob(chunks=(), **fields)) is None) is expected
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_blob(fields: dict[str, Any], expected: bool) -> None:
     ],
 )
 def test_a_demand(demand: Any, expected: bool) -> None:
-    assert is_sound_demand(demand) is expected
+    assert (wrong_demand(demand) is None) is expected
 
 
 @pytest.mark.parametrize(

@@ -187,22 +187,22 @@ def test_a_file_on_this_machine_stays_one(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "member",
+    ("member", "fault"),
     [
-        pytest.param(("a", Kind.FILE, None, False, tuple, ""), id="a plain tuple"),
-        pytest.param(tuple.__new__(Member, ("a",)), id="too short"),
-        pytest.param(Member(b"a"), id="name"),  # type: ignore[arg-type]
-        pytest.param(Member("a", "file"), id="kind"),  # type: ignore[arg-type]
-        pytest.param(Member("a", size=-1), id="negative size"),
-        pytest.param(Member("a", size=True), id="size as bool"),
-        pytest.param(Member("a", executable=None), id="executable"),  # type: ignore[arg-type]
-        pytest.param(Member("a", open=b"x"), id="open"),  # type: ignore[arg-type]
-        pytest.param(Member("a", target=None), id="target"),  # type: ignore[arg-type]
+        pytest.param(("a", Kind.FILE, None, False, tuple, ""), "yielded tuple of str, not Member", id="a plain tuple"),
+        pytest.param(tuple.__new__(Member, ("a",)), "without all its arguments", id="too short"),
+        pytest.param(Member(b"a"), "name is bytes, not str", id="name"),  # type: ignore[arg-type]
+        pytest.param(Member("a", "file"), "kind is str, not Kind", id="kind"),  # type: ignore[arg-type]
+        pytest.param(Member("a", size=-1), "size is negative", id="negative size"),
+        pytest.param(Member("a", size=True), "size is bool, not int, or None", id="size as bool"),
+        pytest.param(Member("a", executable=None), "executable is NoneType, not bool", id="executable"),  # type: ignore[arg-type]
+        pytest.param(Member("a", open=b"x"), "open is bytes, not function", id="open"),  # type: ignore[arg-type]
+        pytest.param(Member("a", target=None), "target is NoneType, not str", id="target"),  # type: ignore[arg-type]
     ],
 )
-def test_a_member_of_wrong_types(member: Any) -> None:
+def test_a_member_of_wrong_types(member: Any, fault: str) -> None:
     members: Iterable[Member] = GUARD.members("fetch", [member])
-    assert "proper Member" in refusal(PluginContractError, "plugin-contract", list, members).message
+    assert fault in refusal(PluginContractError, "plugin-contract", list, members).message
 
 
 @pytest.mark.parametrize("is_ours", [False, True])

@@ -272,6 +272,8 @@ def test_an_entry_point_that_leads_nowhere(site: Site) -> None:
         error = _plugin(client, name).error
         assert isinstance(error, PluginLoadError)
         assert word in error.message
+        assert error.hint is not None
+        assert error.hint.startswith("upgrade or remove acme-plugin")
         assert WHO in error.message
 
 
@@ -410,32 +412,56 @@ PLUGIN_FAULT = (PluginContractError, "plugin-contract")
         pytest.param(
             _getter("return Blob(chunks=('a',), name='a.zip')"), PLUGIN_FAULT, "yielded str", id="text chunks"
         ),
-        pytest.param(_getter("return Blob(chunks=(), size=-1)"), PLUGIN_FAULT, "wrong types", id="a negative size"),
-        pytest.param(_getter("return Blob(chunks=(), size='9')"), PLUGIN_FAULT, "wrong types", id="a size as text"),
-        pytest.param(_getter("return Blob(chunks=(), name=b'x')"), PLUGIN_FAULT, "wrong types", id="a name as bytes"),
         pytest.param(
-            _getter("return Blob(chunks=(), digests=('x',))"), PLUGIN_FAULT, "wrong types", id="digests as text"
+            _getter("return Blob(chunks=(), size=-1)"), PLUGIN_FAULT, "size is negative", id="a negative size"
+        ),
+        pytest.param(
+            _getter("return Blob(chunks=(), size='9')"),
+            PLUGIN_FAULT,
+            "size is str, not int, or None",
+            id="a size as text",
+        ),
+        pytest.param(
+            _getter("return Blob(chunks=(), name=b'x')"),
+            PLUGIN_FAULT,
+            "name is bytes, not str, or None",
+            id="a name as bytes",
+        ),
+        pytest.param(
+            _getter("return Blob(chunks=(), digests=('x',))"),
+            PLUGIN_FAULT,
+            "digests is tuple of str, not tuple of Digest",
+            id="digests as text",
         ),
         pytest.param(_getter("return Members(None)"), PLUGIN_FAULT, "not iterable", id="no members"),
-        pytest.param(_getter("return Members(('main.tf',))"), PLUGIN_FAULT, "proper Member", id="members are names"),
-        pytest.param(_getter("return Members((Member(b'x'),))"), PLUGIN_FAULT, "proper Member", id="name as bytes"),
         pytest.param(
-            _getter("return Members((Member('x', 'file'),))"), PLUGIN_FAULT, "proper Member", id="kind as text"
+            _getter("return Members(('main.tf',))"), PLUGIN_FAULT, "yielded str, not Member", id="members are names"
         ),
-        pytest.param(_getter("return Members((Member('x', size=-1),))"), PLUGIN_FAULT, "proper Member", id="bad size"),
+        pytest.param(
+            _getter("return Members((Member(b'x'),))"), PLUGIN_FAULT, "name is bytes, not str", id="name as bytes"
+        ),
+        pytest.param(
+            _getter("return Members((Member('x', 'file'),))"), PLUGIN_FAULT, "kind is str, not Kind", id="kind as text"
+        ),
+        pytest.param(
+            _getter("return Members((Member('x', size=-1),))"), PLUGIN_FAULT, "size is negative", id="bad size"
+        ),
         pytest.param(
             _getter("return Members((Member('x', executable=1),))"),
             PLUGIN_FAULT,
-            "proper Member",
+            "executable is int, not bool",
             id="executable as int",
         ),
         pytest.param(
-            _getter("return Members((Member('x', open=3),))"), PLUGIN_FAULT, "proper Member", id="open is a number"
+            _getter("return Members((Member('x', open=3),))"),
+            PLUGIN_FAULT,
+            "open is int, not function",
+            id="open is a number",
         ),
         pytest.param(
             _getter("return Members((tuple.__new__(Member, ('x',)),))"),
             PLUGIN_FAULT,
-            "proper Member",
+            "without all its arguments",
             id="half a member",
         ),
         pytest.param(
@@ -447,7 +473,9 @@ PLUGIN_FAULT = (PluginContractError, "plugin-contract")
             "yielded str",
             id="text content",
         ),
-        pytest.param(_getter("return Elsewhere(address=3)"), PLUGIN_FAULT, "not a string", id="elsewhere is a number"),
+        pytest.param(
+            _getter("return Elsewhere(address=3)"), PLUGIN_FAULT, "address is int, not str", id="elsewhere is a number"
+        ),
         pytest.param(
             _getter(HARMLESS, _method("resolve", "return 'pin'")), PLUGIN_FAULT, "resolve returned", id="resolve: text"
         ),
@@ -460,13 +488,13 @@ PLUGIN_FAULT = (PluginContractError, "plugin-contract")
         pytest.param(
             _getter(HARMLESS, _method("resolve", "return Pin(package=arguments[0], id='\\x1b[2J')")),
             PLUGIN_FAULT,
-            "without an id",
+            "id is empty, or not printable",
             id="resolve: an escape sequence as id",
         ),
         pytest.param(
             _getter(HARMLESS, _method("resolve", "return Pin(package=None, id='1')")),
             PLUGIN_FAULT,
-            "no package of its own",
+            "Pin whose package is NoneType, not PackageAddress",
             id="resolve: a pin of nothing",
         ),
         pytest.param(
@@ -475,7 +503,7 @@ PLUGIN_FAULT = (PluginContractError, "plugin-contract")
                 _method("resolve", "return Pin(package=PackageAddress(getter='file', url='file:///'), id='1')"),
             ),
             PLUGIN_FAULT,
-            "no package of its own",
+            "package.getter is 'file', which is another getter's; it is one of 'acme'",
             id="resolve: a pin of another getter's",
         ),
         pytest.param(
@@ -487,22 +515,64 @@ PLUGIN_FAULT = (PluginContractError, "plugin-contract")
             id="resolve: a pin of no URL",
         ),
         pytest.param(
+            _getter(
+                HARMLESS,
+                _method(
+                    "resolve",
+                    "from dataclasses import replace; p = arguments[0];"
+                    " return Pin(package=replace(p, arguments={'version': '17'}), id='1')",
+                ),
+            ),
+            PLUGIN_FAULT,
+            "package.arguments is dict of str to str, not Arguments: package.arguments.with_value(NAME, VALUE)",
+            id="resolve: a pin with a dict of arguments",
+        ),
+        pytest.param(
+            _getter(HARMLESS, _method("resolve", "return Pin(package=str(arguments[0]), id='1')")),
+            PLUGIN_FAULT,
+            "Pin whose package is str, not PackageAddress",
+            id="resolve: a pin of text",
+        ),
+        pytest.param(
+            _getter(HARMLESS, _method("resolve", "return Pin(package=arguments[0], id=17)")),
+            PLUGIN_FAULT,
+            "Pin whose id is int, not str",
+            id="resolve: a number as id",
+        ),
+        pytest.param(
+            _getter(HARMLESS, _method("demands", "return (Demand(gate=Gate.PIN, check='c', value=3, by='b'),)")),
+            PLUGIN_FAULT,
+            "Demand whose value is int, not str",
+            id="demands: a number as value",
+        ),
+        pytest.param(
+            _getter("return Blob(chunks=(), validator={'etag': 3})"),
+            PLUGIN_FAULT,
+            "Blob whose validator is dict of str to int, not dict of str to str",
+            id="a validator with a number",
+        ),
+        pytest.param(
             _getter(HARMLESS, _method("resolve", "return Pin(package=arguments[0], id='1', digests=3)")),
             PLUGIN_FAULT,
             "digests",
             id="resolve: digests are a number",
         ),
-        pytest.param(_getter(HARMLESS, _method("check", "return 3")), PLUGIN_FAULT, "check must", id="check: a number"),
+        pytest.param(
+            _getter(HARMLESS, _method("check", "return 3")),
+            PLUGIN_FAULT,
+            "check returned int, not PackageAddress, or None",
+            id="check: a number",
+        ),
         pytest.param(
             _getter(HARMLESS, _method("check", "return PackageAddress(getter='file', url='file:///')")),
             PLUGIN_FAULT,
-            "check must",
+            "package.getter is 'file'",
             id="check: another getter's package",
         ),
         pytest.param(
             _getter(HARMLESS, _method("check", "return PackageAddress(getter='acme', url=None)")),
             PLUGIN_FAULT,
-            "check must",
+            "package.url is NoneType, not str",
             id="check: no URL",
         ),
         pytest.param(
@@ -518,14 +588,17 @@ PLUGIN_FAULT = (PluginContractError, "plugin-contract")
             _getter(HARMLESS, _method("demands", "return 3")), PLUGIN_FAULT, "demands", id="demands: a number"
         ),
         pytest.param(
-            _getter(HARMLESS, _method("demands", "return (3,)")), PLUGIN_FAULT, "Demand", id="demands: numbers"
+            _getter(HARMLESS, _method("demands", "return (3,)")),
+            PLUGIN_FAULT,
+            "yielded int, not Demand",
+            id="demands: numbers",
         ),
         pytest.param(
             _getter(
                 HARMLESS, _method("demands", "return (Demand(gate=Gate.BYTES, check='c', value='no digest', by='b'),)")
             ),
             PLUGIN_FAULT,
-            "Demand",
+            "whose value is no digest",
             id="demands: no digest for bytes",
         ),
         pytest.param(
@@ -1183,3 +1256,33 @@ def test_what_is_no_function_is_no_hook(value: object) -> None:
     loaded = load(PluginSelection(), [_module(getmodules_getters=getmodules_getters, getmodules_detectors=value)])[-1]
     assert isinstance(loaded.error, PluginLoadError)
     assert "getmodules_detectors is not marked as a hook, or is none" in loaded.error.message
+
+
+# ------------------------------------------------------------------------------- dependencies that are missing
+
+
+@pytest.mark.parametrize(
+    ("source", "where"),
+    [
+        pytest.param("import there_is_no_sdk.client\n" + A_GETTER + A_HOOK, "at import", id="when it is loaded"),
+        pytest.param(_getter("import there_is_no_sdk"), "in fetch", id="when it is used"),
+        pytest.param(
+            _getter("def items():\n    import there_is_no_sdk\n    yield\nreturn Members(items())"),
+            "in fetch",
+            id="while it is read",
+        ),
+    ],
+)
+def test_a_missing_dependency_is_the_users_to_install(site: Site, tmp_path: Path, source: str, where: str) -> None:
+    site.add("acme-plugin", source)
+    with site.client() as client:
+        error = _plugin(client).error or _fails_to_get(client, tmp_path)
+        assert type(error) is (PluginLoadError if where == "at import" else PluginContractError)
+        assert "there_is_no_sdk" in error.message
+        assert error.hint is not None
+        assert error.hint.startswith(
+            "it needs the module there_is_no_sdk, which is not installed: install what brings it"
+        )
+        assert "the documentation of acme-plugin" in error.hint
+        assert "report this" not in error.hint
+        _still_works(client, tmp_path)
