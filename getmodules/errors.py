@@ -58,7 +58,6 @@ class GetModulesError(Exception):
         part: str | None = None,
         hint: str | None = None,
         address: str | None = None,
-        failed_at: str | None = None,
     ) -> None:
         assert part is None or part in self.parts, f"{part!r} is not listed in {type(self).__name__}.parts"
         super().__init__(message)
@@ -67,7 +66,7 @@ class GetModulesError(Exception):
         self._hint: str | None = None
         self.address = address
         #: The host or path that fails whoever asks: errors with one code and one such place have one cause.
-        self.failed_at = failed_at
+        self.failed_at: str | None = None
         if hint is not None:
             self.advise(hint)
 
@@ -78,7 +77,7 @@ class GetModulesError(Exception):
 
     @property
     def hint(self) -> str | None:
-        """What to do next, in the words of a program: parameters and calls."""
+        """The advice for the next step, in the words of a program: parameters and calls."""
         return self._hint
 
     @hint.setter
@@ -180,10 +179,9 @@ class NetworkError(FetchError):
         part: str | None = None,
         hint: str | None = None,
         address: str | None = None,
-        failed_at: str | None = None,
         retryable: bool = True,
     ) -> None:
-        super().__init__(message, part=part, hint=hint, address=address, failed_at=failed_at)
+        super().__init__(message, part=part, hint=hint, address=address)
         #: Whether the same request may succeed if it is sent again.
         self.retryable = retryable and part != "certificate"
 
@@ -242,9 +240,8 @@ class AuthenticationError(FetchError):
         address: str | None = None,
         credential: SentCredential | None = None,
         looked_in: Iterable[str] = (),
-        failed_at: str | None = None,
     ) -> None:
-        super().__init__(message, part=part, hint=hint, address=address, failed_at=failed_at)
+        super().__init__(message, part=part, hint=hint, address=address)
         self.credential = credential
         self.looked_in = tuple(looked_in)
 
@@ -262,13 +259,13 @@ class OfflineError(FetchError):
 
 
 class ContentError(GetModulesError):
-    """What arrived must not, or cannot, be installed."""
+    """Content arrived that must not, or cannot, be installed."""
 
     exit_code = 3
 
 
 class UnsafeContentError(ContentError):
-    """What arrived would do harm, or means different things to different readers."""
+    """Content arrived that would do harm, or means different things to different readers."""
 
     parts = frozenset(
         {
@@ -298,7 +295,7 @@ class CorruptArchiveError(ContentError):
 
 
 class UnsupportedContentError(ContentError):
-    """What arrived is nothing that can be unpacked."""
+    """Content arrived that is nothing to unpack."""
 
     parts = frozenset({"web-page"})
 
@@ -322,7 +319,7 @@ class LimitExceededError(ContentError):
 
 
 class VerificationError(GetModulesError):
-    """What arrived is not what was demanded, or may not be asked for."""
+    """Content is not what was demanded, or an address may not be asked for."""
 
     exit_code = 3
     parts = frozenset({"policy"})
@@ -335,7 +332,7 @@ class DigestMismatchError(VerificationError):
 
 
 class LockMismatchError(VerificationError):
-    """What arrived is not what is locked."""
+    """Content is not what is locked."""
 
     parts = frozenset()
 

@@ -38,8 +38,7 @@ def refused(
         hint=f"{cause}: {advice}" if advice else cause,
         credential=sent,
         looked_in=() if sent else places,
-        failed_at=shown_host(answer.url),
-    )
+    ).failing_at(shown_host(answer.url))
 
 
 def check_not_in_clear(authorization: Authorization | None, settings: NetworkSettings) -> None:

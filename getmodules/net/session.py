@@ -290,12 +290,12 @@ def failed(answer: HttpAnswer, *, sent: SentCredential | None = None, explain: s
     status, where = answer.status, shown_host(answer.url)
     said = f"{where} answered {status}{f': {explain}' if explain else ''}"
     if status == 407:
-        return AuthenticationError(said, hint="the proxy wants credentials", failed_at=where)
+        return AuthenticationError(said, hint="the proxy wants credentials").failing_at(where)
     if status in (404, 410):
         return NotFoundError(said, hint="is the address right? Some servers hide in this way what needs credentials")
     if status == 429:
         hint = "wait, or authenticate: most servers allow more to those they know"
-        return RateLimitedError(said, hint=hint, failed_at=where)
+        return RateLimitedError(said, hint=hint).failing_at(where)
     if status == 400 and answer.url.startswith("http://") and "https" in explain.lower():
         return NetworkError(
             said, hint="it speaks TLS there: write https, or leave out --plain-http HOST", retryable=False
@@ -303,7 +303,7 @@ def failed(answer: HttpAnswer, *, sent: SentCredential | None = None, explain: s
     retryable = status in TRANSIENT
     if status >= 500:
         hint = "the server has a problem; try again later"
-        return NetworkError(said, hint=hint, failed_at=where, retryable=retryable)
+        return NetworkError(said, hint=hint, retryable=retryable).failing_at(where)
     return NetworkError(said, retryable=retryable)  # about what was asked for, and not about the host
 
 

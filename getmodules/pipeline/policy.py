@@ -84,19 +84,15 @@ class Policy:
         url = comparable(address.url)
         denied = next((pattern for pattern in self.deny if pattern.fits(url)), None)
         if denied is not None:
-            raise VerificationError(
-                f"{_shown(url)} is denied by the policy in {self.file}",
-                part="policy",
-                failed_at=_shown(url),
-                hint=f"deny in its [policy] has {_quoted(denied.text)}, which no other file and no option overrides",
-            )
-        if self.allow is not None and not any(pattern.fits(url) for pattern in self.allow):
-            raise VerificationError(
-                f"{_shown(url)} is not allowed by the policy in {self.file}",
-                part="policy",
-                failed_at=_shown(url),
-                hint=self._advice(address),
-            )
+            why = "denied"
+            hint = f"deny in its [policy] has {_quoted(denied.text)}, which no other file and no option overrides"
+        elif self.allow is not None and not any(pattern.fits(url) for pattern in self.allow):
+            why, hint = "not allowed", self._advice(address)
+        else:
+            return
+        shown = _shown(url)
+        said = f"{shown} is {why} by the policy in {self.file}"
+        raise VerificationError(said, part="policy", hint=hint).failing_at(shown)
 
     def _advice(self, address: PackageAddress) -> str:
         url = comparable(address.url)

@@ -128,7 +128,7 @@ def test_failures_with_one_cause_are_one_error() -> None:
     """One cause is one code and one host or path; of the modules all are named, and no address is given for all."""
     err = io.StringIO()
     failures = [
-        Failure(module=name, error=kind(f"{place} fails", address=f"oci://h/{name}", failed_at=place, hint="wait"))
+        Failure(module=name, error=kind(f"{place} fails", address=f"oci://h/{name}", hint="wait").failing_at(place))
         for name, kind, place in [
             ("a", NetworkError, "h:1"),
             ("b", NetworkError, "h:2"),
